@@ -49,7 +49,7 @@ def each_row(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Test]
             for number, (label, row) in enumerate(table):
                 own = {"tmp_path": fixtures["tmp_path"] / str(number)} if "tmp_path" in fixtures else {}
                 for directory in own.values():
-                    directory.mkdir()
+                    directory.mkdir(mode=0o700)  # as pytest makes it
                 yield fixtures | own | row, kept(label, row)
             if failed:
                 raise BaseExceptionGroup(f"{len(failed)} of {len(table)} rows fail", failed)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.api.types_memories import Anchor, RecallParams
+from mnemond.api.types_memories import RecallParams
 from mnemond.errors import MnemonError
 from mnemond.model.answers import RecallResult
 from mnemond.model.query import ProfileName
@@ -15,30 +15,7 @@ from tests.api.test_filters import ago, remember
 from tests.tables import each_row
 
 
-@each_row(
-    ("anchors", "found", "via"),
-    [
-        (["keyword"], ["Redis was full", "Ana left"], ["keyword", "keyword"]),
-        (["entity"], ["Ana left", "Redis was full"], ["entity", "entity"]),
-        (["recency"], ["Ana left", "tea at four", "Redis was full"], ["recency"] * 3),
-        (["keyword", "entity"], ["Redis was full", "Ana left"], ["hybrid", "hybrid"]),
-    ],
-)
-async def test_what_is_found_is_found_by_the_anchors_that_are_asked_for(
-    tmp_path: Path, anchors: list[Anchor], found: list[str], via: list[str]
-) -> None:
-    async with bench(tmp_path) as over:
-        await remember(over, "Redis was full", entities=("Redis",), created_at=ago(3))
-        await remember(over, "tea at four", created_at=ago(2))
-        await remember(over, "Ana left", entities=("Redis",), importance=5, created_at=ago(1))
-        result = await over.reads.recall(CALL, RecallParams(query="was Redis so full?", anchors=anchors))
-        assert isinstance(result, RecallResult)
-        assert [hit.insight.content for hit in result.results] == found
-        assert [hit.via for hit in result.results] == via
-        assert all(hit.score > 0.0 for hit in result.results)
-
-
-@pytest.mark.parametrize("profile", ["mnemond", "mnemon", None])
+@each_row("profile", ["mnemond", "mnemon", None])
 async def test_no_anchors_at_all_are_refused(tmp_path: Path, profile: ProfileName | None) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError, match="anchors are none: name some of entity, keyword, recency, vector"):

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 
-from mnemond.api.requests import submitted
 from mnemond.api.types_changes import (
     HistoryParams,
     LinkParams,
@@ -19,21 +17,16 @@ from mnemond.api.types_changes import (
     ReceiptResult,
     SupersedeParams,
     UndoParams,
-    UpdateParams,
 )
 from mnemond.api.types_jobs import GcParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.cli.grammar import Output, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from mnemond.embed.embedder import Embedder
-from mnemond.errors import INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
-from mnemond.model.answers import GcResult, GcReview, HistoryResult, LogLine
-from mnemond.model.changes import ChangeSet, PutInsight
-from mnemond.model.outcomes import GcDone, GcKept, RememberResult, UndoResult, UpdateResult
-from mnemond.store import insights
-from tests.api.factories import CALL, NOW_US, Bench, ToyEmbedder, bench
-from tests.outcomes import made
+from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.model.answers import GcReview, HistoryResult, LogLine
+from mnemond.model.outcomes import GcDone, GcKept, RememberResult, UndoResult
+from tests.api.factories import CALL, NOW_US, Bench, bench
 from tests.tables import each_row
 
 DAY_US = 86_400_000_000
@@ -61,45 +54,7 @@ async def gc(over: Bench, **params: Any) -> Any:
     return await over.collecting.gc(CALL, GcParams(**params))
 
 
-async def reword(over: Bench, insight_id: str, content: str) -> None:
-    """What an update comes to."""
-    warm = await over.warm()
-    it = await warm.store.read(lambda connection: insights.read(connection, insight_id))
-    assert it is not None
-    new = msgspec.structs.replace(it, content=content)
-    change = PutInsight(new, "UPDATE", embedded=True, vector=np.array([0, 1], np.float32))
-    op_id = over.ids.new()
-    await warm_write(
-        over,
-        ChangeSet(op_id, False, "update", it.updated_at, (change,), made(UpdateResult, op_id, id=it.id, embedded=True)),
-    )
-
-
-async def warm_write(over: Bench, change_set: ChangeSet) -> None:
-    await submitted(await over.warm(), change_set, UpdateResult)
-
-
 # ------------------------------------------------------------------ history, log, receipt
-
-
-async def test_a_memory_and_what_was_done_to_it(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        made = await remember(over, "tea at four", tags=("drinks",))
-        await remember(over, "coffee at five")
-        found = await history(over, id=made.id)
-        assert (found.id, found.total_operations) == (made.id, 1)
-        assert [(link.id, link.status) for link in found.chain] == [(made.id, "active")]
-        first = found.operations[0]
-        assert (first.operation_type, first.before_state, first.triggered_by) == ("CREATE", None, "user")
-        assert first.after_state is not None
-        assert (first.after_state.content, first.after_state.tags) == ("tea at four", ("drinks",))
-        assert first.op_id == made.op_id
-        await over.changes.forget(CALL, ForgetParams(id=made.id or ""))
-        forgotten = (await history(over, id=made.id)).operations[-1]
-        assert forgotten.operation_type == "DELETE"
-        assert forgotten.before_state is not None
-        [edge] = forgotten.before_state.edges
-        assert (edge.edge_type, edge.source_id) == ("temporal", made.id)
 
 
 async def test_a_link_that_moved_is_told_once(tmp_path: Path) -> None:
@@ -121,40 +76,6 @@ async def test_a_link_that_moved_is_told_once(tmp_path: Path) -> None:
         text = success(BY_NAME["history"], await history(over, id=old), Output("text", style=Style(columns=200))).stdout
         told = [line.strip() for line in text.splitlines() if "0.75" in line]
         assert [line[:8] for line in told] == ["+ semant", "moved to", "moved to"]
-
-
-@each_row(
-    ("conversation", "by"),
-    [
-        (None, "user"),
-        ("conv-7", "conv-7"),
-        ("user", "conversation:user"),
-        ("system:gc", "conversation:system:gc"),
-        ("host:editor", "conversation:host:editor"),
-        ("hostage", "hostage"),
-    ],
-)
-async def test_who_caused_an_operation(tmp_path: Path, conversation: str | None, by: str) -> None:
-    async with bench(tmp_path) as over:
-        made = await remember(over, "tea at four", conversation_id=conversation)
-        change = UpdateParams(id=made.id or "", importance=5)
-        await over.changes.update(CALL, change)
-        change = UpdateParams(id=made.id or "", importance=4, conversation_id=conversation)
-        await over.changes.update(CALL, change)
-        found = await history(over, id=made.id)
-        assert [each.triggered_by for each in found.operations] == [by, "user", by]
-
-
-async def test_what_was_said_again_and_what_was_kept(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        made = await remember(over, "Postgres is the database of the billing service")
-        again = RememberParams(content="Postgres is the database of the billing service")
-        result = await over.remembering.remember(CALL, again)
-        assert isinstance(result, RememberResult)
-        assert (result.action, result.duplicate_of) == ("skipped", made.id)
-        await over.collecting.gc(CALL, GcParams(keep=made.id))
-        operations = (await history(over, id=made.id)).operations
-        assert [each.operation_type for each in operations] == ["CREATE", "BOOST", "UPDATE"]
 
 
 async def test_a_link_of_a_tool_and_one_of_a_person(tmp_path: Path) -> None:
@@ -243,25 +164,6 @@ async def test_the_newest_operation_is_taken_back_and_that_again(tmp_path: Path)
         assert (await over.warm()).store.snapshot.live == 1
 
 
-async def test_a_repeat_gets_the_same_answer(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        made = await remember(over, "tea at four")
-        first = await undo(over, operation=made.op_id, op_id="mine")
-        second = await undo(over, operation=made.op_id, op_id="mine")
-        assert (first.replayed, second.replayed) == (False, True)
-        assert second.memories == first.memories
-
-
-async def test_a_repeat_without_a_name_too(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await remember(over, "tea at four")
-        made = await remember(over, "coffee at five")
-        assert (await undo(over, op_id="mine")).undone == made.op_id
-        second = await undo(over, op_id="mine")
-        assert (second.undone, second.replayed) == (made.op_id, True)
-        assert (await over.warm()).store.snapshot.live == 1
-
-
 async def test_an_op_id_of_ones_own_makes_no_other_operation_the_one_that_was_meant(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         await remember(over, "tea at four")
@@ -272,72 +174,7 @@ async def test_an_op_id_of_ones_own_makes_no_other_operation_the_one_that_was_me
         assert (await over.warm()).store.snapshot.live == 1
 
 
-async def test_a_former_text_is_embedded_again(tmp_path: Path) -> None:
-    toy = ToyEmbedder()
-    async with bench(tmp_path, toy) as over:
-        made = await remember(over, "tea at four")
-        await reword(over, made.id or "", "coffee at five")
-        toy.threads.clear()
-        result = await undo(over)
-        assert (result.embed_error, [each.became for each in result.memories]) == (None, ["revised"])
-        assert "MainThread" not in toy.threads
-        snapshot = (await over.warm()).store.snapshot
-        row = snapshot.row_of(made.id or "")
-        assert row is not None
-        vector = snapshot.vector(row)
-        assert vector is not None
-        assert vector.tolist() == [1.0, 0.0]
-        assert snapshot.insight(row).content == "tea at four"
-
-
-class Failing(ToyEmbedder):
-    """Is not to be had once told so."""
-
-    broken = False
-
-    def embed(self, texts: Any, *, purpose: Any = "document") -> Any:
-        if self.broken:
-            raise MnemonError(UNAVAILABLE, "nobody answers")
-        return super().embed(texts, purpose=purpose)
-
-
-async def test_a_former_text_that_cannot_be_embedded_is_back_all_the_same(tmp_path: Path) -> None:
-    toy = Failing()
-    async with bench(tmp_path, toy) as over:
-        made = await remember(over, "tea at four")
-        await reword(over, made.id or "", "coffee at five")
-        toy.broken = True
-        assert (await undo(over)).embed_error == "nobody answers"
-        snapshot = (await over.warm()).store.snapshot
-        assert (snapshot.live, snapshot.embedded) == (1, 0)
-
-
-@pytest.mark.parametrize(
-    ("embedder", "reason"),
-    [(None, "embedder"), (ToyEmbedder(), "the embedder knows no word of this text")],
-)
-async def test_a_former_text_without_a_vector(tmp_path: Path, embedder: Embedder | None, reason: str) -> None:
-    async with bench(tmp_path, embedder) as over:
-        made = await remember(over, "…")
-        await reword(over, made.id or "", "coffee at five")
-        assert reason in ((await undo(over)).embed_error or "")
-
-
 # ------------------------------------------------------------------ gc
-
-
-async def test_what_matters_least_is_listed(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        made = await remember(over, "tea at four")
-        await remember(over, "The rule of the house", importance=5)
-        over.clock.us = NOW_US + 60 * DAY_US
-        result = await gc(over)
-        assert isinstance(result, GcResult)
-        assert (result.total_insights, result.threshold, result.candidates_found) == (2, 0.5, 1)
-        found = result.candidates[0]
-        assert (found.id, found.days_since_access, found.edge_count, found.immune) == (made.id, 60.0, 1, False)
-        assert found.effective_importance == pytest.approx(0.5 * 2**-2 * 1.1)
-        assert result.actions["purge"] == "mnemonctl gc --threshold 0.5 --limit 20 --apply --yes"
 
 
 async def test_a_memory_is_kept_once(tmp_path: Path) -> None:
@@ -388,7 +225,7 @@ async def test_what_is_listed_is_let_go_of_and_later_removed(tmp_path: Path) -> 
         assert all(each.before_state is None and each.after_state is None for each in found.operations)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "params", [{"keep": "1a2b3c", "review": True}, {"apply": True, "purge_deleted": 0}, {"review": True, "apply": True}]
 )
 async def test_one_thing_at_a_time(tmp_path: Path, params: dict[str, Any]) -> None:

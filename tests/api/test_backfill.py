@@ -44,69 +44,9 @@ def is_idle(over: Bench) -> bool:
     return not over.worker.state("default").has_task
 
 
-def has_asked(words: Words, times: int) -> bool:
-    return len(words.asked) == times
-
-
 def has_failed(state: EmbeddingState, times: int) -> bool:
     """Whether a text was refused so often, and the next attempt is waited for."""
     return times in state.refusals.values() and state._woken.statistics().tasks_waiting > 0
-
-
-async def test_what_was_written_while_the_embedder_was_away_is_embedded_when_it_is_back(
-    tmp_path: Path, mock_clock: MockClock
-) -> None:
-    words = Words()
-    async with kept(tmp_path, words) as over:
-        await remember(over, "tea at four")
-        words.away = True
-        for number in range(6):
-            result = await remember(over, f"note number {number}")
-            assert (result.embedded, result.embed_error) == (False, "words is away; wait")
-        await until(lambda: over.worker.state("default").waiting)
-        seen = await status(over)
-        assert (seen.total_insights, seen.embedded, seen.coverage) == (7, 1, 0.142857)
-        assert seen.work is not None
-        assert (seen.work.kind, seen.work.waiting) == ("backfill", "words is away; wait")
-        words.away = False
-        asked = len(words.asked)
-        mock_clock.jump(FIRST_PAUSE_S - 1)
-        assert len(words.asked) == asked
-        mock_clock.jump(1)
-        await until(lambda: is_idle(over))
-        assert snapshot(over).embedded == 7
-        assert [len(batch) for batch in words.asked[asked:]] == [4, 2]
-        row = snapshot(over).row_of(result.id or "")
-        assert row is not None
-        assert alike(snapshot(over).vector(row), words.vector("note number 5"))
-        assert (await status(over)).work is None
-
-
-async def test_it_asks_less_and_less_often(tmp_path: Path, mock_clock: MockClock) -> None:
-    words = Words()
-    async with kept(tmp_path, words) as over:
-        words.away = True
-        await remember(over, "tea at four")
-        await until(lambda: len(words.asked) == 2)
-        pause = FIRST_PAUSE_S
-        state = over.worker.state("default")
-        while pause < LONGEST_PAUSE_S:
-            await until(lambda: state.waiting and state._woken.statistics().tasks_waiting)
-            asked = len(words.asked)
-            mock_clock.jump(pause)
-            await until(partial(has_asked, words, asked + 1))
-            pause = min(2 * pause, LONGEST_PAUSE_S)
-
-
-async def test_rows_without_a_vector_are_found_when_a_store_is_opened(tmp_path: Path) -> None:
-    words = Words()
-    async with bench(tmp_path, words) as over:
-        words.away = True
-        await remember(over, "tea at four")
-    words.away = False
-    async with kept(tmp_path, words) as over:
-        await over.warm()
-        await until(lambda: snapshot(over).embedded == 1)
 
 
 async def test_a_text_of_unknown_words_is_asked_about_once(tmp_path: Path) -> None:
@@ -171,58 +111,6 @@ async def test_a_text_the_embedder_refuses_does_not_keep_the_others_waiting(
         words.refuses = set()
         over.worker.request_backfill("default")  # whenever there is a reason to look, it is tried again
         await until(lambda: snapshot(over).embedded == 3)
-
-
-async def test_a_store_made_while_the_embedder_was_away_adopts_it(tmp_path: Path, mock_clock: MockClock) -> None:
-    words = Words()
-    async with kept(tmp_path, words) as over:
-        over.toys.away = "nobody is there"
-        result = await remember(over, "tea at four")
-        assert (result.degraded, result.embed_error) == (True, "nobody is there")
-        await until(lambda: over.worker.state("default").waiting)
-        seen = await status(over)
-        assert (seen.model, seen.available, seen.reason) == (None, False, "nobody is there")
-        assert seen.calibration.source == "unknown"
-        over.toys.away = None
-        mock_clock.jump(FIRST_PAUSE_S)
-        await until(lambda: is_idle(over))
-        seen = await status(over)
-        assert (seen.model, seen.dimension, seen.embedded, seen.available) == ("words", 8, 1, True)
-        assert seen.ollama_available is False  # nothing of Ollama's
-        assert list(msgspec.structs.astuple(seen.thresholds)) == [
-            each if each is None else round(each, 6) for each in msgspec.structs.astuple(seen.thresholds)
-        ]
-        assert (await remember(over, "coffee at five")).degraded is msgspec.UNSET
-    async with bench(tmp_path, words) as later:
-        assert (await later.warm()).store.embedder is not None
-
-
-async def test_an_embedder_that_comes_back_serves_a_store_that_was_opened_without_it(
-    tmp_path: Path, mock_clock: MockClock
-) -> None:
-    words = Words()
-    async with bench(tmp_path, words) as before:
-        words.away = True
-        await remember(before, "tea at four")
-    words.away = False
-    async with kept(tmp_path, words) as over:
-        over.toys.away = "not installed"
-        warm = await over.warm()
-        assert (warm.embedder, warm.embed_error, warm.lacks_embedder) == (None, "not installed", True)
-        await until(lambda: over.worker.state("default").waiting)
-        over.toys.away = None
-        mock_clock.jump(FIRST_PAUSE_S)
-        await until(lambda: snapshot(over).embedded == 1)
-        assert (await over.warm()).embedder is words
-
-
-async def test_a_store_that_shall_have_no_embedder_is_left_alone(tmp_path: Path) -> None:
-    async with kept(tmp_path) as over:
-        assert (await remember(over, "tea at four")).embed_error == "this store has no embedder"
-        await until(lambda: is_idle(over))
-        seen = await status(over)
-        assert (seen.provider, seen.reason) == (None, "this store has no embedder")
-        assert seen.degraded is msgspec.UNSET
 
 
 async def test_a_store_that_cannot_be_read_is_looked_at_again(

@@ -22,6 +22,7 @@ from mnemond.jobs.core_summary import CoreDeps
 from mnemond.llm.reader import Answer
 from tests.api.factories import CALL, Bench, bench
 from tests.llm.scripted import asking
+from tests.tables import each_row
 
 SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"
 TEA, PORT = "The user likes green tea", "The staging server runs on port 8080"
@@ -59,16 +60,6 @@ async def test_an_update_is_shown_and_loses_what_is_forgotten(tmp_path: Path) ->
         found = await core.show(CALL, CoreShowParams())
         assert (found.text, found.words, found.lines) == ("N/A", 0, [])
         assert TEA in (await core.show(CALL, CoreShowParams(version=1))).text
-
-
-async def test_nothing_known_and_the_same_again(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        core = handlers(over)
-        first = await core.update(CALL, CoreUpdateParams(user_id="ana"))
-        assert (first.status, first.words, first.user) == ("made", 0, "ana")
-        assert (await core.show(CALL, CoreShowParams(user_id="ana"))).text == "N/A"
-        again = await core.update(CALL, CoreUpdateParams(user_id="ana"))
-        assert (again.status, again.version) == ("unchanged", 1)
 
 
 async def test_a_text_is_set_and_replaced_by_an_update(tmp_path: Path) -> None:
@@ -121,7 +112,7 @@ async def test_texts_of_a_model_are_compared_line_by_line(tmp_path: Path) -> Non
         assert (await core.show(CALL, CoreShowParams())).text == "She drinks tea.\nShe rests."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         ("word " * 501, "text has 501 words; core_summary.max_words is 500"),

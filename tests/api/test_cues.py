@@ -14,21 +14,18 @@ from mnemond.api.types_changes import (
     CuesMissingParams,
     CuesMissingResult,
     MemoryCues,
-    MergeParams,
     UndoParams,
     UpdateParams,
 )
-from mnemond.api.types_extract import EmbedRunParams, ExtractParams, ExtractResult
-from mnemond.api.types_memories import ForgetParams, GetParams, RecallParams, RememberParams
+from mnemond.api.types_extract import ExtractParams, ExtractResult
+from mnemond.api.types_memories import GetParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.memory.cues import embed_memories, lacks_vector
-from mnemond.model.answers import GetResult, RecallHit, RecallResult
-from mnemond.model.memory import Cue, TextWithCues
+from mnemond.memory.cues import lacks_vector
+from mnemond.model.answers import GetResult
 from mnemond.model.outcomes import CuesApplied, HostFact, RememberResult
 from tests.api.embedders import Words, alike, kept, until
 from tests.api.factories import CALL, Bench
 from tests.api.test_backfill import is_idle, snapshot
-from tests.api.test_embed_switch import switch
 
 TEXT = "every change to main goes through a merge request"
 CUES = ("can I just commit this", "push rejected 403")
@@ -47,27 +44,6 @@ async def shown(over: Bench, insight_id: str) -> list[str]:
     found = await over.reads.get(CALL, GetParams(id=insight_id))
     assert isinstance(found, GetResult)
     return [cue.text for cue in found.insight.cues]
-
-
-async def best(over: Bench, query: str) -> RecallHit:
-    found = await over.reads.recall(CALL, RecallParams(query=query, explain=True))
-    assert isinstance(found, RecallResult)
-    return found.results[0]
-
-
-async def test_a_memory_is_found_by_its_cue_and_the_reason_says_so(tmp_path: Path) -> None:
-    async with kept(tmp_path, Words(inline=True)) as over:
-        one = await remember(over, TEXT, CUES)
-        await remember(over, "the build of main takes an hour")
-        hit = await best(over, "may I commit it")
-        assert hit.insight.id == one
-        assert hit.explanation is not None
-        assert hit.explanation.cue == CUES[0]
-        assert not hasattr(hit.insight, "cues")
-        by_text = await best(over, "merge request")
-        assert by_text.explanation is not None
-        assert by_text.explanation.cue is UNSET
-        assert await shown(over, one) == list(CUES)
 
 
 async def test_other_cues_are_embedded_with_the_text_and_undo_brings_back_those_before(tmp_path: Path) -> None:
@@ -91,21 +67,6 @@ async def test_other_cues_are_embedded_with_the_text_and_undo_brings_back_those_
         assert again is not None
         assert np.allclose(before, again)
         assert await shown(over, one) == [CUES[0]]
-
-
-async def test_a_merge_and_a_restored_memory_keep_their_cues_and_vectors(tmp_path: Path) -> None:
-    async with kept(tmp_path, Words(inline=True)) as over:
-        one = await remember(over, TEXT, CUES[:1])
-        other = await remember(over, "reviews take a day", CUES[1:])
-        merged = await over.changes.merge(CALL, MergeParams(id=one, other_id=other))
-        assert merged.embedded
-        assert await shown(over, merged.id) == list(CUES)
-        assert not lacks_vector(snapshot(over), merged.id)
-        await over.changes.merge(CALL, MergeParams(id=one, other_id=await remember(over, "x"), content="one text"))
-        assert await shown(over, one) == list(CUES)
-        await over.changes.forget(CALL, ForgetParams(id=one))
-        await over.history.undo(CALL, UndoParams())
-        assert not lacks_vector(snapshot(over), one)
 
 
 async def test_cues_given_to_memories_without_any_are_one_operation_and_embedded_soon(tmp_path: Path) -> None:
@@ -145,21 +106,6 @@ async def test_cues_that_cannot_be_stored_are_refused_with_every_problem(tmp_pat
         assert nothing.changed == []
 
 
-async def test_a_run_embeds_what_was_written_without_an_embedder(tmp_path: Path) -> None:
-    words = Words()
-    words.away = True
-    async with kept(tmp_path, words) as over:
-        one = await remember(over, TEXT, CUES)
-        words.away = False
-        await over.embedding.run(CALL, EmbedRunParams(all=True))
-        assert not lacks_vector(snapshot(over), one)
-        await over.embedding.run(CALL, EmbedRunParams(id=one))
-        vector = snapshot(over).stored_vector(cast("int", snapshot(over).row_of(one)))
-        assert vector is not None
-        assert alike(vector[0], words.vector(TEXT))
-        assert "\n".join(CUES) in words.texts
-
-
 async def test_facts_of_a_host_bring_their_cues(tmp_path: Path) -> None:
     async with kept(tmp_path, Words(inline=True)) as over:
         from mnemond.api.extract import ExtractHandlers
@@ -173,21 +119,3 @@ async def test_facts_of_a_host_bring_their_cues(tmp_path: Path) -> None:
         with pytest.raises(MnemonError) as caught:
             await extracting.extract(CALL, ExtractParams(facts=(bad,)))
         assert [each.field for each in caught.value.problems] == ["facts[0].cues[0]"]
-
-
-async def test_another_embedder_embeds_cues_as_well_also_those_of_a_moment_before(tmp_path: Path) -> None:
-    words, other = Words(), Words("other", 6)
-    async with kept(tmp_path, words, other) as over:
-        one, two = await remember(over, TEXT, CUES), await remember(over, "reviews take a day", CUES[:1])
-        other.open.clear()
-        await switch(over)
-        await until(lambda: other.asked)
-        await over.changes.update(CALL, UpdateParams(id=two, cues=CUES[1:]))
-        other.open.set()
-        await until(lambda: snapshot(over).made_by == other.fingerprint and is_idle(over))
-        assert not lacks_vector(snapshot(over), one)
-        vector = snapshot(over).stored_vector(cast("int", snapshot(over).row_of(two)))
-        assert vector is not None
-        (wanted,) = embed_memories(other, [TextWithCues("reviews take a day", (Cue(CUES[1]),))])
-        assert wanted is not None
-        assert np.allclose(vector, wanted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import apsw
@@ -10,10 +9,7 @@ import pytest
 
 from mnemond.api import types_daemon
 from mnemond.api.types_memories import RememberParams
-from mnemond.config.settings import Config
-from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import PROTOCOL_VERSION, MnemonError
-from mnemond.index.vectors import Dense
 from mnemond.store.database import Opened
 from mnemond.wire.params import NoParams, StoreParams
 from tests.api.factories import CALL, Bench, bench
@@ -28,25 +24,6 @@ async def status_of(over: Bench) -> types_daemon.StatusResult:
 async def fill(over: Bench, *texts: str) -> None:
     for text in texts:
         await over.remembering.remember(CALL, RememberParams(content=text))
-
-
-async def test_status_counts_and_says_who_answers(tmp_path: Path) -> None:
-    async with bench(tmp_path, config=Config(lifecycle=LifecycleSettings(max_insights=1, immune_importance=1))) as over:
-        await fill(over, "one")
-        assert (await status_of(over)).over_capacity is False
-        await fill(over, "two")
-        status = await status_of(over)
-        assert (status.total_insights, status.by_status, status.oplog_count) == (2, {"active": 2}, 2)
-        assert (status.over_capacity, status.max_insights, status.embedding) == (True, 1, None)
-        assert (status.uptime_s, status.connections, status.pid) == (12.346, 7, os.getpid())
-        assert status.db_size_bytes > 2 * 4096
-        assert status.degraded is not True
-
-
-async def test_no_cap_is_never_exceeded(tmp_path: Path) -> None:
-    async with bench(tmp_path, config=Config(lifecycle=LifecycleSettings(max_insights=0))) as over:
-        await fill(over, "one", "two")
-        assert (await status_of(over)).over_capacity is False
 
 
 async def test_status_of_a_store_whose_disk_is_gone_tells_what_memory_knows(tmp_path: Path) -> None:
@@ -82,11 +59,3 @@ async def test_hello_refuses_another_protocol_in_words(tmp_path: Path) -> None:
             with pytest.raises(MnemonError, match=words) as caught:
                 await over.daemon.hello(CALL, types_daemon.HelloParams(protocol=theirs))
             assert caught.value.kind is PROTOCOL_VERSION
-
-
-async def test_status_says_that_a_large_store_lacks_its_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with bench(tmp_path) as over:
-        await fill(over, "first")
-        monkeypatch.setattr(Dense, "graph_lacking", "install the extra")
-        status = await status_of(over)
-        assert (status.degraded, status.degraded_reason) == (True, "install the extra")

@@ -24,6 +24,7 @@ from mnemond.wire.dispatch import Call
 from tests.api.factories import CALL, Bench, bench
 from tests.api.test_held_texts import ORDER, said
 from tests.api.test_knowledge import EACH, INDEX, Measuring
+from tests.tables import each_row
 
 
 async def refused(attempt: Awaitable[object]) -> MnemonError:
@@ -144,7 +145,7 @@ async def test_a_merge_of_memories_is_decided_by_a_person(tmp_path: Path, person
         await known.resolve(CALL, 1, resolution="COEXIST")  # both stay: what an agent may say
 
 
-@pytest.mark.parametrize("setting", [{"consolidation.auto_merge": True}, {"extraction.resolver": "host"}])
+@each_row("setting", [{"consolidation.auto_merge": True}, {"extraction.resolver": "host"}])
 async def test_settings_let_an_agent_decide_about_memories(tmp_path: Path, setting: dict[str, object]) -> None:
     async with bench(tmp_path, config=config_from(setting)) as over:
         await consolidated(over)

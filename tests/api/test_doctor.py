@@ -63,7 +63,7 @@ def private(root: Path) -> None:
         path.chmod(0o700 if path.is_dir() else 0o600)
 
 
-@pytest.mark.parametrize("full", [False, True])
+@each_row("full", [False, True])
 async def test_a_store_in_use_is_sound(full: bool, tmp_path: Path) -> None:
     async with bench(tmp_path, ToyEmbedder()) as on:
         await remember(on, *TEXTS)
@@ -161,7 +161,7 @@ async def test_a_log_that_was_left_is_taken_in_first(tmp_path: Path) -> None:
         assert (await on.warm()).store.snapshot.live == len(TEXTS)
 
 
-@pytest.mark.parametrize("full", [False, True])
+@each_row("full", [False, True])
 async def test_a_store_whose_file_is_gone_is_said_to_be_gone_with_what_to_do(full: bool, tmp_path: Path) -> None:
     async with bench(tmp_path, ToyEmbedder()) as on:
         await remember(on, *TEXTS)
@@ -219,15 +219,6 @@ async def test_vectors_of_another_model(tmp_path: Path) -> None:
 def small() -> Config:
     """Room for two memories."""
     return msgspec.structs.replace(Config(), lifecycle=LifecycleSettings(max_insights=2))
-
-
-async def test_pairs_that_wait_are_named(tmp_path: Path) -> None:
-    async with bench(tmp_path, ToyEmbedder()) as on:
-        for place in ("Berlin", "Munich"):
-            await on.remembering.remember(CALL, RememberParams(content=f"The yearly fair of the guild is in {place}"))
-        result = await handlers(on).verify(CALL, VerifyParams())
-    (found,) = [each for each in result.checks if each.name == "reviews"]
-    assert (found.state, found.detail) == ("note", "pairs and texts that wait for a decision: 1: mnemonctl reviews")
 
 
 async def test_what_is_no_database(tmp_path: Path) -> None:
@@ -337,7 +328,7 @@ async def test_exchanges_that_are_stuck_are_named(
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("assignment", "columns"),
     [("tags = 'K'", "tags"), ("metadata = CAST(x'7bff7d' AS TEXT), created_at = ''", "text that is no UTF-8")],
 )

@@ -25,26 +25,6 @@ def test_every_method_and_every_field_is_there() -> None:
             assert f"| `{field.encode_name}` |" in section
 
 
-def test_a_result_that_is_a_list_says_of_what() -> None:
-    section = protocol_markdown(METHODS.values()).split("### related\n")[1].split("\n### ")[0]
-    assert "Result: a list of [RelatedMemory](#relatedmemory)." in section
-
-
-def test_rows_give_type_limits_and_default() -> None:
-    page = protocol_markdown(METHODS.values())
-    assert "| `limit` | a whole number | 1 to 1000 | `20` |" in page
-    assert "| `content` | a string |  | required |" in page
-    assert "| `degraded` | true or false |  | absent |" in page
-    assert "By position: `query`, `limit`." in page
-    assert "| `results` | a list of [RecallHit](#recallhit) |" in page
-
-
-def test_types_used_by_types_are_explained() -> None:
-    page = protocol_markdown(METHODS.values())
-    for name in ("RecallHit", "InsightView", "Signals", "Scope"):
-        assert f"\n### {name}\n" in page
-
-
 def test_every_link_leads_somewhere() -> None:
     page = protocol_markdown(METHODS.values())
     anchors = {line[4:].replace(".", "").lower() for line in page.splitlines() if line.startswith("### ")}
@@ -57,10 +37,6 @@ def test_every_kind_of_error_is_a_row() -> None:
     for kind in KINDS:
         retryable = "yes" if kind.retryable else "no"
         assert f"| `{kind.name}` | {kind.rpc} | {kind.exit} | {retryable} | {kind.meaning} |" in page
-
-
-def test_the_same_types_give_the_same_page() -> None:
-    assert protocol_markdown(METHODS.values()) == protocol_markdown(list(METHODS.values()))
 
 
 def test_defaults_made_for_each_call_are_shown_and_other_types_refused() -> None:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
-import msgspec
-import trio
 from trio.testing import MockClock
 
 from mnemond.api.embed_worker import FIRST_PAUSE_S
-from mnemond.api.types_extract import EmbedSwitchParams
 from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed.registry import Embedders
-from mnemond.model.outcomes import EmbedSwitchResult
 from tests.api.embedders import kept, until
-from tests.api.factories import CALL, Bench, bench
 from tests.api.test_backfill import is_idle, remember, snapshot, status
 from tests.api.test_embed_switch import recalled
 from tests.embed import ollama_fake
@@ -84,64 +78,3 @@ async def test_a_store_made_while_the_server_was_away_has_it_later(tmp_path: Pat
             assert (seen.model, seen.embedded) == ("nomic-embed-text", 1)
             await over.stores.create("work")  # a store made now has it from the start
             assert (await over.warm("work")).embedder is not None
-
-
-async def test_nobody_waits_for_a_server_that_hangs(tmp_path: Path) -> None:
-    with ollama_fake.running() as fake:
-        supply = Embedders(settings(fake, probe_timeout_s=5.0, timeout_s=0.5), {}, time.monotonic)
-        async with bench(tmp_path, supply=supply) as over:
-            await remember(over, "tea at four")
-            fake.rules = {"/api/embed": hanging}
-            began = time.monotonic()
-            found = await recalled(over, "tea")
-            assert 0.4 < time.monotonic() - began < 20
-            assert [hit.insight.content for hit in found.results] == ["tea at four"]
-            assert "did not answer within" in str(found.degraded_reason)
-            assert found.meta.stages_ms["embed"] == 0.0  # by the clock of the test, which stands still
-            asked = len(fake.paths)
-            again = await recalled(over, "tea")  # a moment ago it was too slow: it is not asked again at once
-            assert len(fake.paths) == asked
-            assert "too slow" in str(again.degraded_reason)
-
-
-async def test_recalls_that_wait_for_a_server_take_no_place_from_others(tmp_path: Path) -> None:
-    with ollama_fake.running() as fake:
-        supply = Embedders(settings(fake, probe_timeout_s=1.0, timeout_s=1.0), {}, time.monotonic)
-        async with bench(tmp_path, supply=supply) as over:
-            await remember(over, "tea at four")
-            fake.rules = {"/api/embed": hanging}
-            over.reads._threads.total_tokens = 1
-            async with trio.open_nursery() as nursery:
-                for _ in range(4):
-                    nursery.start_soon(recalled, over, "tea")
-                await until(lambda: over.reads._embed_threads.borrowed_tokens == 4)
-                assert over.reads._threads.borrowed_tokens == 0
-
-
-async def switched(over: Bench, provider: str) -> None:
-    result = await over.embedding.switch(CALL, EmbedSwitchParams(provider=provider))  # type: ignore[arg-type]
-    assert isinstance(result, EmbedSwitchResult)
-
-
-async def test_from_the_built_in_model_to_a_server_and_back_while_work_goes_on(tmp_path: Path) -> None:
-    async with bench(tmp_path, supply=Embedders(EmbeddingSettings(), {}, HandClock())) as before:
-        for number in range(30):
-            await remember(before, f"the garden needs water on day {number}")
-    with ollama_fake.running() as fake:
-        async with kept(tmp_path, supply=Embedders(settings(fake), {}, HandClock())) as over:
-            over.ids.made, written = 1_000, 30
-            for provider, model in (("ollama", "nomic-embed-text"), ("builtin", "minilm_static_256_int8")):
-                await over.warm()
-                await switched(over, provider)
-                seen = await status(over)
-                while seen.model != model:
-                    result = await remember(over, f"the roof leaks in month {written}")
-                    written += 1
-                    found = await recalled(over, "why does the roof leak", limit=1000)
-                    assert result.id in [hit.insight.id for hit in found.results]
-                    seen = await status(over)
-                await until(lambda: is_idle(over))
-                seen = await status(over)
-                assert (seen.model, seen.switch, seen.stale) == (model, None, 0)
-                assert (seen.total_insights, seen.embedded) == (written, written)
-                assert seen.degraded is msgspec.UNSET

@@ -13,8 +13,6 @@ from mnemond.model.passages import KeepPassage, Passage
 from mnemond.text.passages import PIECE, pieces
 from tests.api.embedders import Words, kept, until
 from tests.api.factories import NOW_US, Bench
-from tests.api.test_backfill import remember
-from tests.api.test_embed_switch import switch
 
 LONG = "The cache was stale. " * (3 * PIECE // 20)
 
@@ -59,15 +57,3 @@ async def test_passages_without_vectors_get_them(tmp_path: Path) -> None:
     async with kept(tmp_path, words) as over:
         warm = await over.open_stores.open("default")
         assert warm.store.passages.without_vector() == ["passage-…"]
-
-
-async def test_another_embedder_makes_them_anew(tmp_path: Path) -> None:
-    old, new = Words(), Words("other", 4)
-    async with kept(tmp_path, old, new) as over:
-        await remember(over, "tea at four")
-        await keep(over, "why is the build red")
-        warm = await over.open_stores.open("default")
-        await until(lambda: not warm.store.passages.without_vector())
-        await switch(over)
-        await until(lambda: warm.store.passages.made_by == new.fingerprint and not warm.store.passages.without_vector())
-        assert await stored(over) == {"why is the b": (new.fingerprint, 16)}

@@ -11,7 +11,6 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from mnemond.api import embed_worker
 from mnemond.api.embed_worker import ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S
 from mnemond.api.types_extract import EmbedSwitchParams
 from mnemond.api.types_memories import RecallParams
@@ -25,6 +24,7 @@ from tests.api.embedders import Words, alike, kept, until
 from tests.api.factories import CALL, Bench, bench
 from tests.api.test_backfill import has_failed, is_idle, remember, snapshot, status
 from tests.outcomes import forgotten
+from tests.tables import each_row
 
 
 async def switch(over: Bench, **params: object) -> EmbedSwitchResult:
@@ -80,7 +80,7 @@ async def lived_on(over: Bench, known: str) -> str:
     return late.id or ""
 
 
-@pytest.mark.parametrize("dimension", [8, 16])
+@each_row("dimension", [8, 16])
 async def test_the_old_vectors_serve_until_the_new_ones_take_over(tmp_path: Path, dimension: int) -> None:
     words, other = Words(), Words("other", dimension)
     async with kept(tmp_path, words, other) as over:
@@ -290,26 +290,6 @@ async def test_a_write_made_for_the_old_vectors_keeps_its_words_and_loses_its_ve
         assert made_by(over, other)
 
 
-async def test_memories_written_faster_than_they_are_embedded_do_not_hold_it_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(embed_worker, "CATCH_UPS", 2)
-    words, other = Words(), Words("other")
-    async with kept(tmp_path, words, other) as over:
-        await remember(over, "tea at four")
-        real, tries = embedder_switch.unstaged, []
-
-        def one_more(connection: object) -> list[str]:
-            tries.append(1)
-            return [*real(connection), "somebody"]  # type: ignore[arg-type]
-
-        monkeypatch.setattr(embedder_switch, "unstaged", one_more)
-        await switch(over)
-        await until(lambda: is_idle(over))
-        assert made_by(over, other)
-        assert len(tries) == 1
-
-
 async def test_a_text_the_new_embedder_refuses_is_left_for_later(tmp_path: Path, mock_clock: MockClock) -> None:
     words, other = Words(), Words("other")
     other.refuses = {"note number 1"}
@@ -367,27 +347,3 @@ async def test_a_cut_over_whose_answer_is_lost_happened_all_the_same(
         await until(lambda: is_idle(over))
         assert made_by(over, other)
         assert (await over.warm()).embedder is other
-
-
-async def test_an_empty_store_and_one_of_unknown_words_switch_too(tmp_path: Path) -> None:
-    words, other = Words(), Words("other", 16)
-    async with kept(tmp_path, words, other) as over:
-        await over.warm()
-        await switch(over)
-        await until(lambda: over.worker.state("default").embedder is other and is_idle(over))
-        await remember(over, "…")
-        await until(lambda: is_idle(over))
-        await switch(over, model="words")
-        await until(lambda: over.worker.state("default").embedder is words and is_idle(over))
-        assert (snapshot(over).embedded, snapshot(over).dimension) == (0, 8)
-        assert words.texts == ["…"]
-
-
-async def test_a_store_without_an_embedder_is_switched_to_one(tmp_path: Path) -> None:
-    other = Words("other")
-    async with kept(tmp_path) as over:
-        await remember(over, "tea at four")
-        over.toys.embedders.append(other)
-        await switch(over)
-        await until(lambda: is_idle(over) and made_by(over, other))
-        assert (await remember(over, "coffee at five")).embedded is True

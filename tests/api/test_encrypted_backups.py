@@ -202,7 +202,7 @@ verified_copy.make(Path(source), Path(target), recipients=recipients)
 """
 
 
-@pytest.mark.parametrize("step", ["copied", "encrypting"])
+@pytest.mark.parametrize("step", [pytest.param("copied", marks=pytest.mark.check_all), "encrypting"])
 async def test_a_killed_process_leaves_no_plaintext(tmp_path: Path, step: str) -> None:
     async with bench(tmp_path) as over:
         for number in range(200):

@@ -11,8 +11,6 @@ from mnemond.api.relations import RelationHandlers
 from mnemond.api.reviews import ReviewHandlers
 from mnemond.api.types_changes import ResolveParams, ReviewsParams, UndoParams
 from mnemond.api.types_entities import (
-    MAX_ALIASES,
-    MAX_LISTED_ALIASES,
     EntityAliasParams,
     EntityListParams,
     EntityMergeParams,
@@ -22,7 +20,7 @@ from mnemond.api.types_entities import (
 )
 from mnemond.api.types_memories import RememberParams
 from mnemond.api.types_relations import RelationsAddParams, RelationsCloseParams
-from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.wire.dispatch import Call
 from tests.api.factories import CALL, Bench, bench
 from tests.tables import each_row
@@ -85,18 +83,6 @@ async def test_names_that_cannot_be_kept_are_refused(name: str, tmp_path: Path) 
         assert [it.aliases for it in listed.entities if it.name == "Ana"] == [["Nina"]]
 
 
-@each_row("name", [CONTROL, RTL, "x" * 200, "' OR 1=1 --", "%", "_"])
-async def test_an_unknown_name_is_only_unknown(name: str, tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        known = Known(over)
-        await known.prepare()
-        if name != RTL:  # a mark that does not show is no part of a name
-            with pytest.raises(MnemonError) as caught:
-                await known.entities.show(CALL, EntityShowParams(name=name))
-            assert caught.value.kind is NOT_FOUND
-            assert caught.value.message.isprintable()
-
-
 async def test_a_secret_is_no_alias(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         known = Known(over)
@@ -104,22 +90,6 @@ async def test_a_secret_is_no_alias(tmp_path: Path) -> None:
         secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
         with pytest.raises(MnemonError, match="looks like a secret"):
             await known.entities.alias(CALL, EntityAliasParams(name="Ana", other=secret))
-
-
-async def test_pages_and_lists_have_some_of_many_names_and_count_all(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        known = Known(over)
-        await known.prepare()
-        for number in range(MAX_ALIASES + 10):
-            await known.entities.alias(CALL, EntityAliasParams(name="Ana", other=f"Name {number:03}"))
-        for number in range(MAX_ALIASES + 3):
-            await known.add("uses", "Vim", source=f"Other {number:03}")
-            await known.entities.not_same(CALL, EntityNotSameParams(name="Ana", other=f"Other {number:03}"))
-        page = await known.entities.show(CALL, EntityShowParams(name="Ana"))
-        assert (len(page.aliases), page.total_aliases) == (MAX_ALIASES, MAX_ALIASES + 11)
-        assert (len(page.not_same), page.total_not_same) == (MAX_ALIASES, MAX_ALIASES + 3)
-        [line] = (await known.entities.list(CALL, EntityListParams(query="Name 059"))).entities
-        assert (line.name, len(line.aliases), line.total_aliases) == ("Ana", MAX_LISTED_ALIASES, MAX_ALIASES + 11)
 
 
 async def test_a_merge_by_a_tool_waits_and_is_decided_with_resolve(tmp_path: Path, person: Call) -> None:

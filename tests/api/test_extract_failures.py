@@ -15,7 +15,6 @@ from mnemond.errors import BUSY, INTERNAL, MnemonError
 from mnemond.extract.facts import Context, Extraction, Message
 from mnemond.extract.quotes import RuleEngine
 from mnemond.jobs.extract import DEFECT
-from mnemond.jobs.scheduler import IDLE_S
 from mnemond.memory.exchanges import decoded
 from mnemond.model.changes import MAX_TRIES
 from mnemond.store import exchanges
@@ -65,20 +64,6 @@ async def test_a_defect_is_tried_again_with_pauses_and_then_set_aside(tmp_path: 
         assert (await it.run()).outcome == "nothing"
         assert (await it.run(yes=True)).changed == 1
         it.at.over.defects.clear()
-
-
-async def test_a_pause_is_kept_unless_somebody_asks(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with session(tmp_path, mock_clock) as it:
-        it.read_by(Broken(times=1))
-        await it.say(ANA)
-        await it.run()
-        it.at.over.defects.clear()
-        await it.say("I prefer cats.")
-        mock_clock.jump(IDLE_S)  # by the clock of the machine no time passed
-        await it.at.settled()
-        assert len(await it.waiting()) == 1
-        await it.run()
-        assert set(ANAS) < set(await it.contents())
 
 
 async def test_one_that_ends_the_process_every_time_is_set_aside(tmp_path: Path, mock_clock: MockClock) -> None:

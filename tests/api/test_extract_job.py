@@ -11,7 +11,7 @@ from mnemond.api.types_changes import UndoParams
 from mnemond.jobs.extract import PORTION
 from mnemond.jobs.scheduler import IDLE_S
 from mnemond.model.changes import KEPT_DAYS, ChangeSet, PutInsight
-from mnemond.model.memory import Scope, format_us
+from mnemond.model.memory import format_us
 from mnemond.model.outcomes import Maintained
 from mnemond.store import exchanges
 from mnemond.store.exchanges import Backlog
@@ -32,20 +32,6 @@ async def test_it_is_read_soon_after_it_was_said(tmp_path: Path, mock_clock: Moc
         assert await it.backlog() == Backlog(0, 0)
 
 
-async def test_a_fact_says_where_it_comes_from(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with session(tmp_path, mock_clock) as it:
-        await it.say("Never push to main.", at_us=NOW_US - DAY_US)
-        await it.run()
-        (fact,) = await it.memories()
-        assert (fact.channel, fact.source, fact.conversation_id) == ("extract", "user", "c1")
-        assert (fact.tags, fact.scope) == ((), Scope(project="api"))
-        assert msgspec.json.decode(fact.metadata)["host"] == "codex"
-        assert fact.created_at == fact.valid_from == format_us(NOW_US - DAY_US)
-        ((cause, op_id),) = await it.rows("SELECT triggered_by, op_id FROM memory_operations")
-        ((row,),) = await it.rows("SELECT id FROM exchanges")
-        assert (cause, op_id) == ("host:codex", f"{row}/1")
-
-
 async def test_a_row_that_is_done_holds_no_text(tmp_path: Path, mock_clock: MockClock) -> None:
     async with session(tmp_path, mock_clock) as it:
         await it.say(ANA)
@@ -54,15 +40,6 @@ async def test_a_row_that_is_done_holds_no_text(tmp_path: Path, mock_clock: Mock
         found = await it.rows("SELECT state, prompt, reply, facts, written FROM exchanges ORDER BY number")
         assert found == [("done", "", "", None, 3), ("done", "", "", None, 0)]
         assert not (await it.say("again", key="1")).kept
-
-
-async def test_what_is_said_twice_is_one_memory(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with session(tmp_path, mock_clock) as it:
-        for number in range(3):
-            await it.say("I prefer tabs over spaces.", conversation_id=f"c{number}")
-        await it.run()
-        (fact,) = await it.memories()
-        assert fact.corroboration_count == 2
 
 
 async def test_of_many_a_portion_is_read_at_once_and_all_in_the_end(tmp_path: Path, mock_clock: MockClock) -> None:
@@ -74,25 +51,7 @@ async def test_of_many_a_portion_is_read_at_once_and_all_in_the_end(tmp_path: Pa
         assert await it.backlog() == Backlog(0, 0)
 
 
-async def test_what_was_left_is_read_when_the_store_is_opened(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with session(tmp_path, mock_clock) as it:
-        await it.pass_time(IDLE_S)
-        await it.say(ANA)
-    async with session(tmp_path, mock_clock) as it:
-        await it.pass_time(IDLE_S)
-        assert await it.contents() == ANAS
-
-
 # ------------------------------------------------------------ summaries
-
-
-async def test_a_summary_is_kept_as_it_is(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with session(tmp_path, mock_clock) as it:
-        text = "We moved the billing service to PostgreSQL. What is left: the nightly export."
-        await it.say("", text, kind="summary")
-        await it.run()
-        (kept,) = await it.memories()
-        assert (kept.content, kept.category, kept.source) == (text, "context", "assistant")
 
 
 async def test_a_later_summary_of_a_conversation_takes_the_place_of_the_earlier(
@@ -172,16 +131,6 @@ async def test_what_was_purged_is_not_found_anew_in_other_words(tmp_path: Path, 
         assert len(await it.contents()) == 3
 
 
-async def test_switched_off_nothing_is_read(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with session(tmp_path, mock_clock) as it:
-        await it.say(ANA)
-        warm = await it.warm()
-        off = msgspec.structs.replace(warm.config.extraction, enabled=False)
-        it.at.open_stores._change("default", config=msgspec.structs.replace(warm.config, extraction=off))
-        assert (await it.run()).outcome == "nothing"
-        assert await it.backlog() == Backlog(1, 0)
-
-
 async def test_a_dry_run_reads_nothing(tmp_path: Path, mock_clock: MockClock) -> None:
     async with session(tmp_path, mock_clock) as it:
         await it.say(ANA)
@@ -210,16 +159,6 @@ async def test_a_fact_is_taken_back_by_its_operation(tmp_path: Path, mock_clock:
         await undo.undo(CALL, UndoParams(operation=op_id))
         assert await it.memories() == []
         assert (await it.run()).outcome == "nothing"
-
-
-async def test_a_memory_without_its_vector_is_embedded_later(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with session(tmp_path, mock_clock) as it:
-        missing: list[str] = []
-        it.at.open_stores._change("default", on_missing_vector=missing.append)
-        await it.say("I prefer tabs over spaces.")
-        assert missing == ["default"]  # of the passage
-        await it.run()
-        assert missing == ["default", "default"]
 
 
 async def test_a_summary_that_somebody_pinned_stays(tmp_path: Path, mock_clock: MockClock) -> None:

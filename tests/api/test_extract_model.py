@@ -16,15 +16,13 @@ from mnemond.api.types_extract import ExtractContext, ExtractParams, ExtractResu
 from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LlmSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.extract.facts import Context, Engine
-from mnemond.extract.host_facts import completed
+from mnemond.extract.facts import Engine
 from mnemond.llm.prompts import read_prompts
-from mnemond.memory.exchanges import propose_queueing, write_of
+from mnemond.memory.exchanges import propose_queueing
 from mnemond.memory.questions.asking import Model
 from mnemond.memory.questions.conversations import engine_of
-from mnemond.model.changes import MAX_TRIES, QueuedExchange
+from mnemond.model.changes import QueuedExchange
 from mnemond.model.memory import Scope
-from mnemond.model.outcomes import HostFact
 from mnemond.store import exchanges
 from tests.api.factories import CALL, Bench, bench
 from tests.hooks.prompt_replies import session
@@ -127,24 +125,6 @@ async def test_what_is_queued_is_for_the_same_readers(tmp_path: Path) -> None:
         assert second.exchange.reply == "Fine."
 
 
-@each_row("asked", [True, False, None])
-@each_row("setting", [True, False])
-async def test_what_is_queued_resolves_as_the_request_or_the_setting_says(
-    tmp_path: Path, *, asked: bool | None, setting: bool
-) -> None:
-    extraction = ExtractionSettings(engine="auto", auto_resolve_conflicts=setting)
-    config = Config(extraction=extraction)
-    async with scripted([BAD["prose"]]) as server, bench(tmp_path, config=config) as over:
-        await extract(over, engine_at(server.url, tmp_path), SAID, auto_resolve_conflicts=asked)
-        warm = await over.warm()
-        (waiting,) = await warm.store.read(lambda it: exchanges.oldest(it, 9))
-        (fact,) = completed([HostFact(content="Never use MySQL.")], Context(observed_us=over.clock.us)).facts
-        expected = setting if asked is None else asked
-        assert write_of(fact, waiting, warm.store.snapshot, config).resolves == expected
-        of_a_hook = waiting._replace(exchange=msgspec.structs.replace(waiting.exchange, host="codex", resolves=True))
-        assert write_of(fact, of_a_hook, warm.store.snapshot, config).resolves == setting
-
-
 async def test_a_summary_is_context_of_the_same_readers_alone(tmp_path: Path) -> None:
     """Two users may give their conversations the same id."""
     async with scripted([ANSWER]) as server, bench(tmp_path, config=AUTO) as over:
@@ -173,16 +153,6 @@ async def test_a_summary_is_context_of_the_same_readers_alone(tmp_path: Path) ->
             )
 
 
-async def test_a_job_remembers_for_the_readers_of_the_exchange(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with scripted([ANSWER]) as server, session(tmp_path, mock_clock) as it:
-        it.read_by(engine_at(server.url, tmp_path)(AUTO))
-        await it.say(SAID, user_id="ana", agent_id="coder", project="")
-        await it.run()
-        assert set(await it.contents()) == {"Never use MySQL.", FOUND}
-        assert {each.scope for each in await it.memories()} == {Scope("ana", None, "coder")}
-        assert await it.rows("SELECT user_id, agent_id, state FROM exchanges") == [(None, None, "done")]
-
-
 async def test_with_the_engine_host_facts_come_from_the_caller(tmp_path: Path) -> None:
     config = Config(extraction=ExtractionSettings(engine="host"))
     async with bench(tmp_path, config=config) as over:
@@ -195,40 +165,6 @@ async def test_with_the_engine_host_facts_come_from_the_caller(tmp_path: Path) -
         result = await handlers.extract(CALL, given)
         assert isinstance(result, ExtractResult)
         assert [each.action for each in result.facts] == ["CREATE"]
-
-
-async def test_a_job_reads_an_exchange_with_the_model(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with scripted([ANSWER]) as server, session(tmp_path, mock_clock) as it:
-        engine = engine_at(server.url, tmp_path)
-        it.read_by(engine(AUTO))
-        await it.say(SAID)
-        await it.run()
-        assert set(await it.contents()) == {"Never use MySQL.", FOUND}
-
-
-async def test_a_job_asks_a_model_that_is_gone_again_and_then_goes_on_with_the_rules(
-    tmp_path: Path, mock_clock: MockClock
-) -> None:
-    async with scripted([BAD["server error"]]) as server, session(tmp_path, mock_clock) as it:
-        engine = engine_at(server.url, tmp_path)
-        it.read_by(engine(AUTO))
-        await it.say(SAID)
-        for attempt in range(1, MAX_TRIES):
-            await it.run()
-            assert (len(server.requests), await it.contents()) == (attempt, [])
-        await it.run()
-        assert await it.contents() == ["Never use MySQL."]
-        assert await it.waiting() == []
-
-
-async def test_a_job_has_the_facts_of_a_model_that_came_back(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with scripted([BAD["server error"], ANSWER]) as server, session(tmp_path, mock_clock) as it:
-        engine = engine_at(server.url, tmp_path)
-        it.read_by(engine(AUTO))
-        await it.say(SAID)
-        await it.run()
-        await it.run()
-        assert set(await it.contents()) == {"Never use MySQL.", FOUND}
 
 
 @pytest.mark.parametrize(("reply", "fields"), [(BAD["prose"], {}), (ANSWER, {"max_tokens_per_day": 1})])

@@ -11,15 +11,16 @@ import pytest
 from mnemond.api.extract import ExtractHandlers
 from mnemond.api.types_extract import ExtractContext, ExtractCounts, ExtractParams, ExtractResult, MessageParam
 from mnemond.config.settings import Config
-from mnemond.config.writing import ExtractionSettings, LifecycleSettings
+from mnemond.config.writing import ExtractionSettings
 from mnemond.embed.embedder import Purpose
 from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
-from mnemond.model.outcomes import HostFact, United
+from mnemond.model.outcomes import HostFact
 from mnemond.store.operations import Write
 from mnemond.store.store import OnResult
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.api.test_remembering import files_with
+from tests.tables import each_row
 
 SPEC = "My name is Ana. I work at Acme. I prefer tabs over spaces. Yesterday we decided to use GitHub Actions."
 THEN = "2026-02-18T10:00:00Z"
@@ -65,14 +66,6 @@ async def test_the_exchange_of_the_specification(tmp_path: Path) -> None:
         assert set(msgspec.to_builtins(result.facts[0])) >= FACT_KEYS
 
 
-async def test_the_same_again_is_known(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        first = await extract(over, SPEC, observation_date=THEN)
-        again = await extract(over, SPEC, observation_date=THEN)
-        assert again.counts == ExtractCounts(none=4)
-        assert [each.memory_id for each in again.facts] == [each.memory_id for each in first.facts]
-
-
 async def test_messages_come_in_three_forms(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         message = {"role": "user", "content": "I prefer tabs over spaces", "id": "m1", "timestamp": THEN}
@@ -112,18 +105,6 @@ async def test_facts_of_the_host_are_only_resolved(tmp_path: Path) -> None:
         assert (first.importance, first.importance5, first.band, first.confidence) == (9, 5, "critical", 0.5)
         assert (first.said_at[:10], first.source_context.message_ids) == ("2026-02-18", ("m3",))
         assert (second.action, second.memory_id, second.reason) == ("NONE", None, "says too little to be kept")
-
-
-async def test_a_known_fact_says_what_it_added(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        facts = [{"content": "Ana works at Acme", "importance": 5, "entities": ["Ana"]}]
-        first = (await extract(over, facts=facts)).facts[0]
-        assert first.united is None
-        again = [{"content": "Ana works at Acme", "importance": 9, "entities": ["Apollo"]}]
-        known = (await extract(over, facts=again)).facts[0]
-        assert (known.action, known.memory_id) == ("NONE", first.memory_id)
-        assert known.united == United([], ["Apollo"], 3, 5)
-        assert (await extract(over, facts=again)).facts[0].united is None
 
 
 async def test_an_estimated_importance_raises_no_known_memory(tmp_path: Path) -> None:
@@ -224,7 +205,7 @@ class Moody(ToyEmbedder):
         return super().embed(texts, purpose=purpose)
 
 
-@pytest.mark.parametrize(("most", "asked", "vectors"), [(9, [4], 4), (1, [4, 1, 1, 1, 1, 1], 4), (0, [4, 1], 0)])
+@each_row(("most", "asked", "vectors"), [(9, [4], 4), (1, [4, 1, 1, 1, 1, 1], 4), (0, [4, 1], 0)])
 async def test_facts_are_embedded_at_once_or_one_by_one(
     tmp_path: Path, most: int, asked: list[int], vectors: int
 ) -> None:
@@ -236,30 +217,6 @@ async def test_facts_are_embedded_at_once_or_one_by_one(
         assert result.counts == ExtractCounts(create=4)
         assert embedder.asked == asked
         assert (await over.warm()).store.snapshot.embedded == vectors
-
-
-async def test_nothing_to_remember(tmp_path: Path) -> None:
-    async with bench(tmp_path, ToyEmbedder()) as over:
-        result = await extract(over, "Hi! Hi.\nok thanks")
-        assert (result.facts, result.counts) == ([], ExtractCounts())
-        assert {each.reason for each in result.dropped} == {"left to the record"}
-
-
-async def test_settings_and_parameters_decide_what_is_kept(tmp_path: Path) -> None:
-    config = Config(extraction=ExtractionSettings(importance_threshold=8, auto_resolve_conflicts=False))
-    async with bench(tmp_path, config=config) as over:
-        assert (await extract(over, "Ana works at Acme")).facts == []
-        kept = await extract(over, "Remember: the API limit is 100 requests per second", importance_threshold=1)
-        assert kept.counts == ExtractCounts(create=1)
-        beside = await extract(over, "Remember: the API limit is 200 requests per second", importance_threshold=1)
-        assert (beside.facts[0].action, beside.facts[0].resolution) == ("CREATE", "COEXIST")
-        instead = await extract(
-            over,
-            "Remember: the API limit is 300 requests per second",
-            importance_threshold=1,
-            auto_resolve_conflicts=True,
-        )
-        assert instead.facts[0].action == "UPDATE"
 
 
 async def test_whoever_finds_facts_by_themselves_is_shown_what_they_need(tmp_path: Path) -> None:
@@ -314,25 +271,6 @@ def test_unknown_fields_are_refused() -> None:
         msgspec.convert({"facts": [{"content": "x", "importance": 11}]}, ExtractParams)
     assert msgspec.convert({"content": "x"}, MessageParam).role == "user"
     assert msgspec.convert({"content": "x"}, HostFact).confidence == 1.0
-
-
-async def test_a_full_store_says_which_memories_left_for_the_facts(tmp_path: Path) -> None:
-    config = Config(lifecycle=LifecycleSettings(max_insights=2))
-    async with bench(tmp_path, config=config) as over:
-        first = await extract(over, "I live in Graz. Never restart the database on port 5433.")
-        assert (first.counts.create, first.pruned_ids) == (2, ())
-        would = await extract(over, "Remember: the API limit is 100 requests per second", dry_run=True)
-        second = await extract(over, "Remember: the API limit is 100 requests per second")
-        gone = next(each.memory_id for each in first.facts if each.memory_id in second.pruned_ids)
-        assert would.pruned_ids == second.pruned_ids == (gone,)
-
-
-async def test_what_a_fact_takes_the_place_of_is_not_named_as_pruned(tmp_path: Path) -> None:
-    config = Config(lifecycle=LifecycleSettings(max_insights=1))
-    async with bench(tmp_path, config=config) as over:
-        old = (await extract(over, "Remember: the API limit is 100 requests per second.")).facts[0].memory_id
-        fact = (reply := await extract(over, "Remember: the API limit is 200 requests per second.")).facts[0]
-        assert (fact.action, fact.previous_id, reply.pruned_ids) == ("UPDATE", old, ())
 
 
 KEY = "Zx81QmLp0Tyw9KdRFA"

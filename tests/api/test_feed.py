@@ -60,35 +60,11 @@ def emit(feed: Feed, *numbers: int, topic: str = "memory") -> None:
         feed.emit(topic, Happening(number))
 
 
-def test_a_subscriber_is_told_what_comes_from_now_on() -> None:
-    feed, readers = fed()
-    emit(feed, 1)
-    name = feed.subscribe(1, ALL, None)
-    emit(feed, 2)
-    assert readers.lines[1] == [
-        {
-            "jsonrpc": "2.0",
-            "method": "event",
-            "params": {"subscription": name, "seq": FIRST + 2, "topic": "memory", "data": {"number": 2}},
-        }
-    ]
-    assert feed.seq == FIRST + 2
-
-
 def test_without_a_server_nobody_is_told() -> None:
     feed = Feed(FIRST)
     feed.subscribe(1, ALL, None)
     emit(feed, 1)
     assert feed.seq == FIRST + 1
-
-
-def test_only_of_its_topics() -> None:
-    feed, readers = fed()
-    feed.subscribe(1, frozenset({"job"}), None)
-    emit(feed, 1)
-    emit(feed, 2, topic="job")
-    emit(feed, 3)
-    assert readers.numbers() == [2]
 
 
 def test_what_it_missed_comes_first_when_it_is_pumped() -> None:
@@ -118,17 +94,6 @@ def test_a_number_that_is_still_to_come_is_refused() -> None:
     with pytest.raises(MnemonError) as refused:
         feed.subscribe(1, ALL, FIRST + 1)
     assert refused.value.kind is INVALID_PARAMS
-
-
-def test_a_slow_reader_goes_on_where_it_was() -> None:
-    feed, readers = fed()
-    feed.subscribe(1, ALL, None)
-    readers.room[1] = 2
-    emit(feed, 1, 2, 3, 4)
-    assert readers.numbers() == [1, 2]
-    readers.room[1] = 10
-    feed.pump(1)
-    assert readers.numbers() == [1, 2, 3, 4]
 
 
 def test_what_is_too_old_is_said_to_be_dropped_once() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import apsw
 import numpy as np
 import pytest
 import trio
@@ -14,9 +13,8 @@ import trio.testing
 
 from mnemond.api import recall
 from mnemond.api.store_access import OpenStore
-from mnemond.api.types_changes import LinkParams, RelatedParams, RestoreParams, SupersedeParams, UpdateParams
+from mnemond.api.types_changes import RestoreParams, SupersedeParams, UpdateParams
 from mnemond.api.types_memories import ForgetParams, ListParams, RecallParams, RememberParams, SearchParams
-from mnemond.embed.embedder import Embedder
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.answers import ListResult, RecallResult, RetiredResult
 from mnemond.model.memory import format_us, parse_rfc3339
@@ -128,16 +126,6 @@ async def test_days_can_be_named_as_people_do(tmp_path: Path, params: dict[str, 
         assert {int(each.content.split()[1]) for each in result.insights} == kept
 
 
-async def test_an_intent_is_named_in_any_case_or_refused(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await remember(over, "tea at four")
-        result = await over.reads.recall(CALL, RecallParams(query="tea", intent="why"))
-        assert isinstance(result, RecallResult)
-        with pytest.raises(MnemonError, match="why, when, entity, general") as caught:
-            await over.reads.recall(CALL, RecallParams(query="tea", intent="because", category="x"))
-        assert [problem.field for problem in caught.value.problems] == ["category", "intent"]
-
-
 async def test_every_filter_means_the_same_to_recall_search_and_list(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         a = {"category": "fact", "source": "bob", "channel": "hook", "tags": ["Infra", "db"], "importance": 5}
@@ -170,30 +158,6 @@ async def test_every_filter_means_the_same_to_recall_search_and_list(tmp_path: P
                 assert "".join(content[4] for content in await found(over, **fields)) == letters, fields
 
 
-async def test_what_a_reader_calls_now_decides_what_is_valid(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await remember(over, "tea now")
-        await remember(over, "tea tomorrow", created_at=ago(-1))
-        assert await found(over) == ["tea now"]
-        assert await found(over, now=ago(30)) == ["tea now"]
-        assert await found(over, now=ago(-2)) == ["tea now", "tea tomorrow"]
-        assert await found(over, as_of=ago(30)) == []
-        assert await found(over, **WIDE) == ["tea now", "tea tomorrow"]
-        over.clock.us += DAY_US
-        assert await found(over) == ["tea now", "tea tomorrow"]
-
-
-async def test_related_goes_by_the_clock_too(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        first, second = await remember(over, "tea"), await remember(over, "cake tomorrow", created_at=ago(-1))
-        await over.changes.link(CALL, LinkParams(source_id=first, target_id=second, type="causal"))
-        near: Any = await over.changes.related(CALL, RelatedParams(id=first))
-        assert near == []
-        over.clock.us += DAY_US
-        near = await over.changes.related(CALL, RelatedParams(id=first))
-        assert [each.id for each in near] == [second]
-
-
 # ------------------------------------------------------------ the past
 
 
@@ -203,26 +167,6 @@ async def succession(over: Bench) -> str:
     new = await remember(over, "tea at five", created_at=ago(5))
     await over.changes.supersede(CALL, SupersedeParams(old_id=old, new_id=new))
     return old
-
-
-@pytest.mark.parametrize("embedders", [(), (ToyEmbedder(),)])
-async def test_what_was_valid_then_is_found_then(tmp_path: Path, embedders: tuple[Embedder, ...]) -> None:
-    async with bench(tmp_path, *embedders) as over:
-        await succession(over)
-        assert await found(over) == ["tea at five"]
-        assert await found(over, as_of=ago(7)) == ["tea at four"]
-        assert await found(over, as_of=ago(20)) == []
-        assert await found(over, as_of=ago(2)) == ["tea at five"]
-        assert await found(over, **WIDE) == ["tea at five", "tea at four"]
-        assert await found(over, status="superseded") == ["tea at four"]
-        assert await listed(over, limit=1, **WIDE) == ["tea at five"]
-        assert await listed(over, before=await _newest(over), **WIDE) == ["tea at four"]
-
-
-async def _newest(over: Bench) -> str:
-    result = await over.reads.list(CALL, ListParams(limit=1))
-    assert isinstance(result, ListResult)
-    return result.insights[0].id
 
 
 async def check_archive(warm: OpenStore) -> None:
@@ -291,17 +235,6 @@ async def test_what_is_purged_while_it_is_read_is_left_out(tmp_path: Path, monke
         assert await found(over, **WIDE) == ["tea at five"]
 
 
-async def test_a_store_without_a_past_is_its_own(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        name = await remember(over, "tea at four")
-        warm = await over.warm()
-        assert await warm.archives.of(warm.store) is warm.store.snapshot
-        await over.changes.forget(CALL, ForgetParams(id=name))
-        assert await warm.archives.of(warm.store) is not warm.store.snapshot
-        await over.changes.forget(CALL, ForgetParams(id=name, purge=True))
-        assert await warm.archives.of(warm.store) is warm.store.snapshot
-
-
 async def test_a_purge_takes_archives_away(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         await succession(over)
@@ -340,52 +273,9 @@ async def test_only_the_archives_of_the_stores_asked_last_are_kept(tmp_path: Pat
         assert [await warm.archives.of(warm.store) is kept for warm, kept in reversed(first)] == [True, True, False]
 
 
-async def test_pages_of_retired_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "PAGE", 2)
-    async with bench(tmp_path) as over:
-        for number in range(5):
-            await over.changes.forget(CALL, ForgetParams(id=await remember(over, f"tea {number}")))
-        assert len(await found(over, status="forgotten")) == 5
-
-
 async def test_metadata_of_many_are_looked_at_in_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recall, "DESCRIBED_INLINE", 1)
     async with bench(tmp_path) as over:
         await remember(over, "tea at four")
         await remember(over, "tea on 2025-03-05")
         assert await found(over, metadata={"dates": "*"}) == ["tea on 2025-03-05"]
-
-
-async def test_what_is_retired_is_listed_as_narrowly_as_the_rest(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        for number in range(6):
-            tags = ["odd"] if number % 2 else ["even"]
-            name = await remember(over, f"tea {number}", tags=tags, importance=1 + number % 5)
-            over.clock.us += 1_000_000
-            await over.changes.forget(CALL, ForgetParams(id=name))
-        await succession(over)
-        assert await listed(over, retired=True, tags=("odd",)) == ["tea 5", "tea 3", "tea 1"]
-        assert await listed(over, retired=True, status="superseded") == ["tea at four"]
-        assert await listed(over, retired=True, min_importance=5) == ["tea 4"]
-        page = await over.reads.list(CALL, ListParams(retired=True, tags=("even",), limit=2))
-        assert isinstance(page, RetiredResult)
-        assert [each.content for each in page.retired] == ["tea 4", "tea 2"]
-        assert page.next == page.retired[-1].id
-        assert await listed(over, retired=True, tags=("even",), limit=2, before=page.next) == ["tea 0"]
-
-
-async def test_what_is_quarantined_or_expired_is_read_from_the_file(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        names = {text: await remember(over, text) for text in ("tea a", "tea b", "tea c", "tea d")}
-        path = (await over.warm()).store.path
-        await (await over.warm()).store.close()
-    connection = apsw.Connection(str(path))
-    connection.execute("UPDATE insights SET quarantined = 1 WHERE id = ?", (names["tea a"],))
-    connection.execute("UPDATE insights SET expires_at = ? WHERE id = ?", (ago(-1), names["tea b"]))
-    connection.execute("UPDATE insights SET intent = 'event' WHERE id = ?", (names["tea c"],))
-    connection.close()
-    async with bench(tmp_path) as over:
-        assert await found(over) == ["tea b", "tea c", "tea d"]
-        assert await found(over, stated_intent="event") == ["tea c"]
-        assert await found(over, now=ago(-2)) == ["tea c", "tea d"]
-        assert await found(over, **WIDE) == ["tea b", "tea c", "tea d"]

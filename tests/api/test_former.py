@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mnemond.api.types_changes import SupersedeParams
-from mnemond.api.types_memories import ContextParams, ForgetParams, RecallParams, RememberParams
+from mnemond.api.types_memories import ContextParams, RecallParams, RememberParams
 from mnemond.cli.grammar import Output, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
@@ -98,50 +98,3 @@ async def test_a_former_state_says_until_when_it_held(tmp_path: Path) -> None:
         text = await over.reads.context(CALL, ContextParams(query=question))
         assert isinstance(text, ContextResult)
         assert f"until:{first.former.until[:10]}> {TOMAS}" in text.text
-
-
-async def test_a_former_state_takes_a_place_and_counts_as_no_use(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        owners = Owners(over)
-        await owners.fill()
-        assert await owners.first("Who was the owner of billing before?", limit=1, touch=True) == [TOMAS]
-        assert all(owners.ids[TOMAS] not in ids for ids in over.used)
-
-
-async def test_only_what_was_replaced_and_is_visible_is_a_former_state(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        owners = Owners(over)
-        await owners.remember(MARTA, user_id="ana")
-        await owners.remember(TOMAS, MARTA)
-        question = "Who was the owner of billing before?"
-        assert await owners.first(question, user_id="ben") == [TOMAS]
-        assert await owners.first(question, user_id="ana") == [MARTA, TOMAS]
-        await owners.remember(INES)
-        await over.changes.forget(CALL, ForgetParams(id=owners.ids[TOMAS]))
-        assert TOMAS not in await owners.first(question, user_id="ana")
-
-
-async def test_the_same_in_other_words_is_no_former_state(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        owners = Owners(over)
-        await owners.remember("Owner of billing: Tomas")
-        await owners.remember(TOMAS, "Owner of billing: Tomas")
-        assert await owners.first("Who was the owner of billing before?") == [TOMAS]
-
-
-async def test_a_question_for_the_last_session_asks_for_no_former_state(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        owners = Owners(over)
-        await owners.fill()
-        hits = await owners.recall("where were we")
-        assert hits
-        assert all(hit.former is None for hit in hits)
-
-
-async def test_a_question_at_a_time_of_its_own_is_answered_from_that_time(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        owners = Owners(over)
-        await owners.fill()
-        hits = await owners.recall("Who was the owner of billing before?", as_of="2024-04-01T00:00:00Z")
-        assert [hit.insight.content for hit in hits][:1] == [TOMAS]
-        assert all(hit.former is None for hit in hits)

@@ -11,10 +11,10 @@ from mnemond.api.types_changes import UndoParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.api.types_relations import RelationsListParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.memory.relations import relation_of
 from mnemond.model.outcomes import RememberResult
 from mnemond.model.relations import GivenRelation
 from tests.api.factories import CALL, Bench, bench
+from tests.tables import each_row
 
 TEXT = "Ana took over billing from Bob"
 LEADS = GivenRelation(subject="Ana", type="leads", object="billing")
@@ -36,28 +36,6 @@ class Desk:
 
     async def undo(self, op_id: str | None = None) -> str:
         return (await self.over.history.undo(CALL, UndoParams(operation=op_id))).op_id
-
-
-@pytest.mark.parametrize(
-    ("line", "subject", "kind", "target", "ended"),
-    [
-        ("Ana leads billing", "Ana", "leads", "billing", False),
-        ("ended: Bob leads billing", "Bob", "leads", "billing", True),
-        ("Ended:Bob leads billing", "Bob", "leads", "billing", True),
-        ("Ana Silva works_at Acme Corp", "Ana Silva", "works_at", "Acme Corp", False),
-        ("billing service depends_on Redis", "billing service", "depends_on", "Redis", False),
-        ("Ana  uses   Vim 9", "Ana", "uses", "Vim 9", False),
-    ],
-)
-def test_a_line_that_is_a_relation(line: str, subject: str, kind: str, target: str, ended: bool) -> None:
-    assert relation_of(line) == GivenRelation(subject=subject, type=kind, object=target, ended=ended)
-
-
-@pytest.mark.parametrize(
-    "line", ["Ana", "Ana leads", "leads billing", "Ana LEADS Billing", "", "ended:", "安娜 负责 计费"]
-)
-def test_a_line_that_is_none(line: str) -> None:
-    assert relation_of(line) is None
 
 
 async def test_it_is_noted_and_undone_with_its_memory(tmp_path: Path) -> None:
@@ -92,16 +70,7 @@ async def test_with_a_text_that_is_known_it_joins_that_memory_and_an_undo_takes_
         assert (await over.open_stores.use(None)).store.snapshot.live == 1
 
 
-async def test_of_a_text_that_is_not_kept_and_of_a_dry_run_nothing_is_noted(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        desk = Desk(over)
-        await desk.remember(LEADS, dry_run=True)
-        discarded = await desk.remember(LEADS, text="ok thanks", channel="hook")
-        assert discarded.action == "discarded"
-        assert await desk.told() == []
-
-
-@pytest.mark.parametrize(
+@each_row(
     ("given", "field"),
     [
         ("Ana leads", "relations[1]"),

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import tomllib
+from itertools import product
 from pathlib import Path
+
+import pytest
+import trio
 
 from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LlmSettings
@@ -23,13 +27,16 @@ SAID_BY_PEOPLE = ("Please memorize: ", "Erase all notes on security. ")
 """A person may say so, and rules keep what is stated then; the model reads none of it."""
 
 
-def ids(text: str) -> str:
-    return text[:40]
+@pytest.mark.parametrize("some", [INJECTIONS[::5], pytest.param(INJECTIONS, marks=pytest.mark.check_all)], ids=len)
+async def test_a_model_that_obeys_stores_nothing(tmp_path: Path, some: list[tuple[str, str]]) -> None:
+    for number, ((text, claim), engine) in enumerate(product(some, ("auto", "llm"))):
+        place = tmp_path / str(number)
+        await trio.to_thread.run_sync(place.mkdir)
+        await obeyed(place, text, claim, engine)
 
 
-@each_row(("text", "claim"), INJECTIONS)
-@each_row("engine", ["auto", "llm"])
-async def test_a_model_that_obeys_stores_nothing(tmp_path: Path, text: str, claim: str, engine: str) -> None:
+async def obeyed(tmp_path: Path, text: str, claim: str, engine: str) -> None:
+    """Let a model answer with the claim of a text, and look at what is stored."""
     obeys = says(json.dumps({"facts": [{"text": claim, "kind": "fact", "importance": 10}]}))
     extraction = ExtractionSettings(engine=engine, resolver="llm")  # type: ignore[arg-type]
     config = Config(extraction=extraction, llm=LlmSettings("ollama"))

@@ -28,21 +28,13 @@ from mnemond.hooks.memory import extraction_contexts
 from mnemond.jobs.core_summary import CoreDeps
 from mnemond.jobs.extract import ExtractDeps as Reading
 from mnemond.jobs.follow import Followers
-from mnemond.jobs.job import Done
 from mnemond.jobs.resolve import ModelDeps
 from mnemond.jobs.retention import MIN_S, jobs_of, looks_of
-from mnemond.jobs.scheduler import IDLE_S, USED, JobContext, Scheduler, one_thread
-from mnemond.model.memory import format_us
+from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
 from mnemond.store.store import Store
 from mnemond.store.verify import Examiner
 from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, NOW_US, Bench, bench
-
-JOBS = [
-    "extract", "resolve", "slow_path", "link_received", "entity_backfill",
-    "decay_refresh", "expire", "prune", "graph_metrics", "consolidate", "summaries", "core_summary",
-    "oplog_trim", "operations_expiry", "review_expiry", "gates", "checkpoint", "vacuum", "backup",
-]  # fmt: skip
 
 
 class Office:
@@ -114,27 +106,6 @@ async def office(path: Path) -> AsyncIterator[Office]:
         yield made
         nursery.cancel_scope.cancel()
     assert over.defects == []
-
-
-async def test_jobs_are_listed_with_when_they_ran_and_will_run(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with office(tmp_path) as at:
-        jobs = await at.list()
-        assert list(jobs) == JOBS
-        assert jobs["prune"].last_run is None
-        assert jobs["prune"].outcome is None
-        await at.settled()
-        mock_clock.jump(IDLE_S)
-        await at.settled()
-        jobs = await at.list()
-        prune, backup = jobs["prune"], jobs["backup"]
-        assert (prune.last_run, prune.outcome, prune.changed, prune.running) == (format_us(NOW_US), "nothing", 0, False)
-        assert (prune.every_s, prune.next_run) == (3600.0, format_us(NOW_US + 3_600_000_000))
-        assert (backup.last_run, backup.next_run) == (None, format_us(NOW_US + 598_000_000))
-        at.over.clock.us += 3_600_000_000
-        mock_clock.jump(3600)
-        at.scheduler.used("default")
-        await at.settled()
-        assert (await at.list())["prune"].skipped == USED
 
 
 async def test_a_job_is_run_and_its_question_is_seen(tmp_path: Path, mock_clock: MockClock) -> None:
@@ -230,10 +201,3 @@ def test_intervals_are_those_of_the_configuration() -> None:
     assert {"backup", "full_verify"}.isdisjoint(intervals(LifecycleSettings(backup_interval=0, full_verify_interval=0)))
     found = intervals(LifecycleSettings(decay_interval="12h", prune_interval=1, backup_interval="7d"))
     assert (found["decay_refresh"], found["prune"], found["backup"]) == (43_200, MIN_S, 604_800)
-
-
-def test_nothing_to_do_is_not_told() -> None:
-    log, feed = CapturingLogger(), Feed(0)
-    job_reporter(log, feed)("default", "prune", Done("nothing"))
-    assert log.calls == []
-    assert feed.seq == 0

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mnemond.api.types_changes import LinkParams, RelatedParams, UnlinkParams
 from mnemond.api.types_memories import ForgetParams, GetParams, PinParams, RememberParams, SearchParams
-from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, STORAGE, MnemonError
+from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.model.answers import GetResult, InsightView, RecallResult, RelatedMemory
 from mnemond.model.outcomes import LinkResult, PinResult, RememberResult, UnlinkResult
 from tests.api.factories import CALL, Bench, bench
@@ -54,66 +54,6 @@ async def pinned(over: Bench, identifier: str, **more: object) -> PinResult:
     result = await over.changes.pin(CALL, PinParams(id=identifier, **more))  # type: ignore[arg-type]
     assert isinstance(result, PinResult)
     return result
-
-
-async def edges_of(over: Bench) -> dict[str, int]:
-    return (await over.warm()).store.snapshot.edge_counts()
-
-
-async def test_the_reply_to_a_link_has_the_shape_of_the_contract(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        cause, effect = await remembered(over, "zebra", "violin")
-        result = await linked(
-            over, cause, effect, weight=0.8, sub_type="causes", metadata={"seen": [1, "x"]}, created_by="host"
-        )
-        assert result == LinkResult(
-            status="linked",
-            created=True,
-            updated=False,
-            source_id=cause,
-            target_id=effect,
-            edge_type="causal",
-            weight=0.8,
-            metadata={"seen": [1, "x"], "sub_type": "causes", "created_by": "host"},
-            bidirectional=False,
-            redacted=[],
-            op_id=result.op_id,
-            replayed=False,
-        )
-        gone = await unlinked(over, cause, effect)
-        assert gone == UnlinkResult(
-            status="unlinked",
-            source_id=cause,
-            target_id=effect,
-            edges_removed=1,
-            edge_types=["causal"],
-            cause_other_way=False,
-            op_id=gone.op_id,
-            replayed=False,
-        )
-
-
-async def test_what_is_not_said_is_a_middling_link_of_the_user(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        one, other = await remembered(over, "zebra", "violin")
-        result = await linked(over, one, other, "semantic")
-        assert (result.weight, result.metadata, result.bidirectional) == (0.5, {"created_by": "user"}, True)
-
-
-async def test_repeating_a_write_gives_the_first_answer(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        one, other = await remembered(over, "zebra", "violin")
-        first = await linked(over, one, other, op_id="mine", weight=0.3)
-        await linked(over, one, other, weight=0.9)
-        again = await linked(over, one, other, op_id="mine", weight=0.3)
-        assert (again.replayed, again.created, again.weight) == (True, True, first.weight)
-        gone = await unlinked(over, one, other, op_id="away")
-        again_gone = await unlinked(over, one, other, op_id="away")
-        assert (again_gone.replayed, again_gone.edges_removed) == (True, gone.edges_removed)
-        assert (await edges_of(over))["causal"] == 0
-        with pytest.raises(MnemonError) as caught:
-            await linked(over, other, one, op_id="mine")
-        assert caught.value.kind is OP_ID_REUSED
 
 
 async def test_a_repeat_is_answered_after_the_memories_left(tmp_path: Path) -> None:
@@ -179,21 +119,6 @@ async def test_no_secret_of_the_metadata_is_stored_unless_wanted(tmp_path: Path)
         assert (kept.metadata["password"], kept.redacted) == ("Tr0ub4dor&3", [])
 
 
-async def test_a_link_matters_to_both_ends(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        ids = await remembered(over, "zebra", "violin")
-        before = [await importance(over, each) for each in ids]
-        await linked(over, *ids)
-        after = [await importance(over, each) for each in ids]
-        assert all(now > then for now, then in zip(after, before, strict=True))
-
-
-async def importance(over: Bench, identifier: str) -> float:
-    result = await over.reads.get(CALL, GetParams(id=identifier))
-    assert isinstance(result, GetResult)
-    return result.insight.effective_importance
-
-
 # ------------------------------------------------------------ related
 
 
@@ -251,33 +176,6 @@ async def test_pinning_says_what_changed_and_get_shows_it(tmp_path: Path) -> Non
 
 
 # ------------------------------------------------------------ search
-
-
-async def test_search_finds_words_within_the_filters(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        (one,) = await remembered(over, "the zebra sleeps", category="fact", tags=("animal",))
-        (two,) = await remembered(over, "a zebra runs", session_id="s1")
-        found = await search(over, "zebra")
-        assert [(hit.id, hit.content, hit.category, hit.importance, hit.tags) for hit in found] == [
-            (one, "the zebra sleeps", "fact", 3, ("animal",))
-        ]
-        result = await over.search.search(CALL, SearchParams(query="zebra"))
-        assert 0 < result.results[0].score < 1
-        assert (result.results[0].via, result.results[0].signals.keyword) == ("keyword", result.results[0].score)
-        meta = result.meta
-        assert (meta.mode, meta.intent, meta.intent_source, meta.store) == ("search", "GENERAL", "none", "default")
-        assert meta.hint == "sparse_results"
-        assert {hit.id for hit in await search(over, "zebra", all_sessions=True)} == {one, two}
-        assert [hit.id for hit in await search(over, "zebra", category="general", session_id="s1")] == [two]
-        assert await search(over, "zebra", source="nobody") == []
-        assert len(await search(over, "zebra", all_sessions=True, limit=1)) == 1
-
-
-async def test_search_refuses_a_category_that_is_none(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        with pytest.raises(MnemonError, match='did you mean "fact"') as caught:
-            await over.search.search(CALL, SearchParams(query="zebra", category="facts"))
-        assert caught.value.kind is INVALID_PARAMS
 
 
 async def search(over: Bench, query: str, **more: object) -> list[InsightView]:

@@ -9,7 +9,6 @@ from mnemond.api.types_changes import LogParams, UndoParams
 from mnemond.api.types_jobs import GcParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.model.answers import LogLine
-from mnemond.store import operations
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.api.test_undo_of_everything import OPERATIONS, TEXTS
 from tests.tables import each_row
@@ -86,14 +85,3 @@ async def test_what_the_log_forgot_is_taken_back_without_its_method(tmp_path: Pa
         await warm.store.read(lambda connection: connection.run("DELETE FROM oplog"))
         undone: Any = await over.history.undo(CALL, UndoParams())
         assert (undone.undone, undone.method) == (made.op_id, None)
-
-
-async def test_a_memory_that_was_pushed_out_is_named_with_what_pushed_it(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        warm = await over.warm()
-        made: Any = await over.remembering.remember(CALL, RememberParams(content="tea at four"))
-        over.clock.us += 1
-        await warm.store.read(
-            lambda connection: operations.log(connection, "prune", made.id, "", "2026-01-01T00:00:00.000000Z")
-        )
-        assert [line.op_id for line in await log(over)] == [None, made.op_id]

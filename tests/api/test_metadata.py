@@ -15,27 +15,6 @@ from tests.api.factories import CALL, bench
 from tests.api.test_filters import found, remember
 
 
-async def test_what_was_noted_with_a_memory_is_what_it_is_found_by(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await remember(over, "tea at four", metadata={"project": "apollo", "build": 7, "seen": ["x", 2, None]})
-        await remember(over, "tea on 2025-03-05", metadata={"project": "zeus", "build": 8, "final": True})
-        await remember(over, "tea for two")
-        assert await found(over, metadata={"project": "apollo"}) == ["tea at four"]
-        assert await found(over, metadata={"build": {"gt": 7}}) == ["tea on 2025-03-05"]
-        assert await found(over, metadata={"seen": {"contains": 2}}) == ["tea at four"]
-        assert await found(over, metadata={"project": "*"}) == ["tea at four", "tea on 2025-03-05"]
-        assert await found(over, metadata={"dates": "*", "final": True}) == ["tea on 2025-03-05"]
-        assert await found(over, metadata={"NOT": [{"project": "*"}]}) == ["tea for two"]
-
-
-async def test_a_new_text_keeps_what_was_noted_and_loses_the_dates_of_the_old_one(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        name = await remember(over, "tea on 2025-03-05", metadata={"project": "apollo"})
-        await over.changes.update(CALL, UpdateParams(id=name, content="tea some day"))
-        assert await found(over, metadata={"project": "apollo"}) == ["tea some day"]
-        assert await found(over, metadata={"dates": "*"}) == []
-
-
 async def test_what_was_noted_can_be_given_anew_and_the_dates_of_the_text_stay(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         name = await remember(over, "tea on 2025-03-05", metadata={"project": "apollo", "build": 7})

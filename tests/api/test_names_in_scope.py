@@ -24,6 +24,7 @@ from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.wire.dispatch import Call
 from tests.api.factories import CALL, Bench, bench
 from tests.api.test_held_texts import ORDER, said
+from tests.tables import each_row
 
 
 class Two:
@@ -83,7 +84,7 @@ async def test_many_names_of_others_do_not_hide_one_s_own(tmp_path: Path) -> Non
         assert page.name == "Marianne-Louise Costa"
 
 
-@pytest.mark.parametrize("forgotten", [False, True])
+@each_row("forgotten", [False, True])
 async def test_a_thing_of_another_user_has_no_page(tmp_path: Path, *, forgotten: bool) -> None:
     async with bench(tmp_path) as over:
         two = Two(over)

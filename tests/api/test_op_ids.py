@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from uuid import UUID
 
-import msgspec
 import pytest
 
-from mnemond.api.registry import METHODS
-from mnemond.api.requests import digest
 from mnemond.api.types_changes import (
     LinkParams,
     MergeParams,
@@ -22,8 +18,7 @@ from mnemond.api.types_changes import (
 )
 from mnemond.api.types_jobs import GcParams
 from mnemond.api.types_memories import ForgetParams, PinParams, RememberParams
-from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
-from mnemond.memory.draft import op_id_problems
+from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.outcomes import RememberResult, UndoResult
 from tests.api.factories import CALL, Bench, bench
 from tests.tables import each_row
@@ -53,7 +48,7 @@ WRITES: list[Callable[[Bench, str], Awaitable[object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "why"), [(SECRET, "looks like a secret"), ("a\0b", "NUL character")])
+@each_row(("name", "why"), [(SECRET, "looks like a secret"), ("a\0b", "NUL character")])
 async def test_no_write_is_called_by_a_secret(tmp_path: Path, name: str, why: str) -> None:
     async with bench(tmp_path) as over:
         await over.warm()
@@ -66,27 +61,7 @@ async def test_no_write_is_called_by_a_secret(tmp_path: Path, name: str, why: st
     assert not files_with(tmp_path, SECRET)
 
 
-async def test_it_is_told_together_with_everything_else(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        with pytest.raises(MnemonError) as caught:
-            await over.remembering.remember(CALL, RememberParams(content=" ", op_id=SECRET))
-        assert [problem.field for problem in caught.value.problems] == ["content", "op_id"]
-        with pytest.raises(MnemonError) as caught:
-            await over.remembering.remember(CALL, RememberParams(content=" ", op_id="a\0b"))
-        assert [problem.field for problem in caught.value.problems] == ["content", "op_id"]
-        with pytest.raises(MnemonError) as caught:
-            await over.changes.update(CALL, UpdateParams(id=ONE, importance=9, op_id=SECRET))
-        assert [problem.field for problem in caught.value.problems] == ["importance", "op_id"]
-
-
-@each_row(
-    "name", ["mine", "import of 2026; line 1", str(UUID(int=7 << 90)), UUID(int=9 << 99 | 1234567).hex, "Zusammenfügen"]
-)
-def test_what_people_and_programs_call_their_writes_is_taken(name: str) -> None:
-    assert op_id_problems(name) == []
-
-
-@pytest.mark.parametrize("name", ["k", "mine", "import of 2026; line 1"])
+@each_row("name", ["k", "mine", "import of 2026; line 1"])
 async def test_a_write_is_taken_back_by_any_name_it_was_given(tmp_path: Path, name: str) -> None:
     async with bench(tmp_path) as over:
         made = await over.remembering.remember(CALL, RememberParams(content="tea at four", op_id=name))
@@ -94,38 +69,3 @@ async def test_a_write_is_taken_back_by_any_name_it_was_given(tmp_path: Path, na
         undone = await over.history.undo(CALL, UndoParams(operation=name))
         assert isinstance(undone, UndoResult)
         assert (undone.undone, undone.method) == (name, "remember")
-
-
-async def test_the_beginning_of_a_name_has_six_characters_at_least(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await over.remembering.remember(CALL, RememberParams(content="tea at four", op_id="import-7"))
-        with pytest.raises(MnemonError, match="whole") as caught:
-            await over.history.undo(CALL, UndoParams(operation="impor"))
-        assert caught.value.kind is NOT_FOUND
-        await over.history.undo(CALL, UndoParams(operation="import"))
-
-
-REQUESTS: list[tuple[str, dict[str, object], dict[str, object]]] = [
-    ("remember", {"content": "tea", "metadata": {"b": 1, "a": [2]}}, {"session_id": "s"}),
-    ("extract", {"messages": [{"content": "I like tea", "id": "m1"}]}, {"user_id": "u"}),
-    ("forget", {"id": "abcdef"}, {"purge": True}),
-    ("link", {"source_id": "abcdef", "target_id": "bcdefg", "type": "causal"}, {"metadata": {"k": "v"}}),
-    ("update", {"id": "abcdef", "tags": ["a"]}, {"tags": []}),
-    ("update", {"id": "abcdef", "tags": ["a"]}, {"content": "tea"}),
-    ("gc", {"keep": "abcdef"}, {"session_id": "s"}),
-]
-"""Requests, and fields that make another request of them."""
-
-
-@each_row(("method", "request_", "change"), REQUESTS)
-def test_a_repeat_has_the_digest_of_the_request_and_another_request_has_not(
-    method: str, request_: dict[str, object], change: dict[str, object]
-) -> None:
-    def digest_of(**more: object) -> str:
-        return digest(msgspec.convert({**request_, **more}, METHODS[method].params))
-
-    first = digest_of(op_id="op", store="work")
-    assert len(first) == 32
-    assert digest_of(op_id="op") == first
-    assert digest_of(op_id="op", **change) != first
-    assert digest_of() == ""

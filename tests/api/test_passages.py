@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from mnemond.api.requests import Identities
-from mnemond.api.types_memories import GetParams, RecallParams
-from mnemond.errors import NOT_FOUND, MnemonError
+from mnemond.api.types_memories import RecallParams
 from mnemond.hooks.memory import ExchangeQueue
 from mnemond.model.answers import CompactResult, ContextResult, RecallResult
 from mnemond.model.changes import QueuedExchange
@@ -56,18 +53,3 @@ async def test_recall_returns_a_passage_in_every_form(tmp_path: Path) -> None:
             assert isinstance(none, RecallResult)
             assert none.results == []
         assert over.used == []
-
-
-async def test_get_shows_an_exchange_and_names_those_beside_it(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await tell(over)
-        warm = await over.open_stores.open("default")
-        passages = warm.store.passages
-        ids = [passages.passage(row).id for row in passages.of_conversation("c1")]
-        found = await over.reads.get(CALL, GetParams(id=ids[1]))
-        assert found.exchange is not None
-        assert (found.exchange.prompt, found.exchange.answer) == SAID[1]
-        assert (found.exchange.before, found.exchange.after) == (ids[0], ids[2])
-        with pytest.raises(MnemonError) as refused:
-            await over.reads.get(CALL, GetParams(id="0123456789abcdef"))
-        assert refused.value.kind is NOT_FOUND

@@ -9,22 +9,18 @@ from typing import Any
 
 import pytest
 
-from mnemond.api.extract import ExtractHandlers
-from mnemond.api.types_extract import ExtractParams
 from mnemond.api.types_memories import (
     ContextParams,
     DiffParams,
-    ForgetParams,
     ListParams,
     RecallParams,
     RememberParams,
     SearchParams,
 )
-from mnemond.config.settings import Config, HookSettings
+from mnemond.config.settings import Config
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.model.answers import CompactResult, ContextResult, ListResult, RecallResult, RetiredResult
+from mnemond.model.answers import CompactResult, ContextResult, ListResult, RecallResult
 from mnemond.model.outcomes import RememberResult
-from mnemond.text.project_name import project_of_remote
 from tests.api.factories import CALL, Bench, bench
 from tests.api.test_repositories import fake, repository
 from tests.tables import each_row
@@ -66,19 +62,6 @@ async def world(path: Path, config: Config | None = None) -> AsyncIterator[World
     (path / "data").mkdir(mode=0o700)
     async with bench(path / "data", config=config) as over:
         yield World(over, path)
-
-
-async def test_a_memory_belongs_to_the_project_it_was_written_in(tmp_path: Path) -> None:
-    async with world(tmp_path) as at:
-        assert (await at.remember(RULE, directory=at.acme)).scope.project == project_of_remote(
-            "https://github.com/team/acme", at.acme
-        ).id
-        await at.remember(TEA, directory=at.acme, project="none")
-        assert await at.list(project="acme") == [RULE]
-        assert await at.list(project=at.clone) == [RULE]
-        assert await at.list(project="none") == [TEA]
-        assert await at.list(project="beta") == []
-        assert await at.list() == [TEA, RULE]
 
 
 @each_row(
@@ -167,34 +150,9 @@ async def test_a_project_replaces_nothing_of_another_and_nothing_general(tmp_pat
         assert [match.content for match in diff.matches] == [new]
 
 
-async def test_what_left_recall_is_listed_by_project(tmp_path: Path) -> None:
-    async with world(tmp_path) as at:
-        for directory, text in ((at.acme, RULE), (at.beta, OTHER)):
-            made = await at.remember(text, directory=directory)
-            await at.over.changes.forget(CALL, ForgetParams(id=str(made.id)))
-        found = await at.over.reads.list(CALL, ListParams(retired=True, project="acme", directory=at.beta))
-        assert isinstance(found, RetiredResult)
-        assert [(it.content, it.project, it.other_project) for it in found.retired] == [(RULE, "acme", True)]
-
-
-async def test_projects_may_be_switched_off(tmp_path: Path) -> None:
-    async with world(tmp_path, Config(hooks=HookSettings(project="none"))) as at:
-        assert (await at.remember(RULE, directory=at.acme)).scope.project is None
-        assert (await at.remember(OTHER, project="acme")).scope.project == "acme"
-
-
 async def test_what_is_clearly_better_stays_above_its_own_project(tmp_path: Path) -> None:
     async with world(tmp_path) as at:
         await at.remember("The staging database runs PostgreSQL 16 on host stage-db-3", directory=at.beta)
         await at.remember("Staging has no backups", directory=at.acme)
         best, *_ = await at.recall("which host runs the staging database PostgreSQL", directory=at.acme)
         assert best == ("The staging database runs PostgreSQL 16 on host stage-db-3", "beta")
-
-
-async def test_facts_of_a_conversation_belong_to_its_project(tmp_path: Path) -> None:
-    said = "I prefer tabs over spaces in this repo. I prefer pytest over unittest in all my projects."
-    async with world(tmp_path) as at:
-        extracting = ExtractHandlers(at.over.open_stores, at.over.identities, at.over.clock, at.over.projects)
-        await extracting.extract(CALL, ExtractParams(messages=said, directory=at.acme))
-        assert ["tabs" in each for each in await at.list(project="acme")] == [True]
-        assert ["pytest" in each for each in await at.list(project="none")] == [True]

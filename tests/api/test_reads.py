@@ -10,8 +10,8 @@ import pytest
 
 from mnemond.api import recall
 from mnemond.api.types_changes import LinkParams
-from mnemond.api.types_memories import ForgetParams, GetParams, ListParams, RecallParams, RememberParams, SearchParams
-from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.api.types_memories import GetParams, ListParams, RecallParams, RememberParams
+from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.model.answers import GetResult, ListResult, RecallResult
 from mnemond.model.outcomes import RememberResult
 from mnemond.store.database import Opened
@@ -28,42 +28,6 @@ async def recalled(over: Bench, query: str) -> list[str]:
     result = await over.reads.recall(CALL, RecallParams(query=query))
     assert isinstance(result, RecallResult)
     return [hit.insight.content for hit in result.results]
-
-
-def fields_of(error: MnemonError) -> list[str]:
-    return [problem.field for problem in error.problems]
-
-
-@pytest.mark.parametrize(
-    ("params", "fields"),
-    [
-        (RecallParams(query="x", category="decison"), ["category"]),
-        (RecallParams(query="x", now="yesterday"), ["now"]),
-        (RecallParams(query="x", category="", now="2026-13-01T00:00:00Z"), ["category", "now"]),
-    ],
-)
-async def test_recall_refuses_what_it_cannot_mean(tmp_path: Path, params: RecallParams, fields: list[str]) -> None:
-    async with bench(tmp_path) as over:
-        with pytest.raises(MnemonError) as caught:
-            await over.reads.recall(CALL, params)
-        assert caught.value.kind is INVALID_PARAMS
-        assert fields_of(caught.value) == fields
-
-
-async def test_the_categories_are_named_when_none_of_them_is_meant(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        with pytest.raises(MnemonError, match=r"one of .*decision") as caught:
-            await over.reads.list(CALL, ListParams(category="x" * 1000))
-        assert fields_of(caught.value) == ["category"]
-        assert len(caught.value.message) < 300
-
-
-async def test_a_time_that_is_one_is_accepted(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await fill(over, "tea at four")
-        result = await over.reads.recall(CALL, RecallParams(query="tea", now="2026-01-01T00:00:00Z"))
-        assert isinstance(result, RecallResult)
-        assert len(result.results) == 1
 
 
 async def test_a_small_recall_is_answered_on_the_spot_and_a_large_one_in_a_thread(
@@ -108,41 +72,6 @@ async def test_an_id_names_one_memory_or_the_matches_are_listed(tmp_path: Path) 
         found = await over.reads.get(CALL, GetParams(id=f"{whole.upper()}000000000001"))
         assert isinstance(found, GetResult)
         assert found.insight.content == "note 0"
-
-
-async def test_few_matches_are_all_listed(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await fill(over, "note 0", "note 1")
-        await over.warm()
-        with pytest.raises(MnemonError, match="2 ids") as caught:
-            await over.changes.forget(CALL, ForgetParams(id="aaaaaaaa"))
-        assert "more" not in caught.value.message
-        assert sorted(await recalled(over, "note")) == ["note 0", "note 1"]
-
-
-async def test_a_memory_comes_with_its_pair_and_its_links(tmp_path: Path) -> None:
-    async with bench(tmp_path, ToyEmbedder()) as over:
-        made: list[str] = []
-        for text in ("The gateway of the billing service needs a token", "Tokens of the billing gateway expire daily"):
-            result = await over.remembering.remember(CALL, RememberParams(content=text))
-            assert isinstance(result, RememberResult)
-            made.append(result.id or "")
-        found = await over.reads.get(CALL, GetParams(id=made[1]))
-        assert isinstance(found, GetResult)
-        assert found.insight.paired_with == made[0]
-        assert found.edges_by_type["semantic"] == 1
-        assert {link.id for link in found.links} == {made[0]}
-        assert sorted(link.edge_type for link in found.links) == sorted(found.edges_by_type)
-
-
-async def test_an_id_nobody_has_is_shortened_in_the_answer(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await over.warm()
-        with pytest.raises(MnemonError) as caught:
-            await over.reads.get(CALL, GetParams(id="\x1b" + "z" * 1000))
-        assert caught.value.kind is NOT_FOUND
-        assert "\x1b" not in caught.value.message
-        assert len(caught.value.message) < 120
 
 
 async def test_reads_go_on_and_say_so_while_the_store_is_not_well(tmp_path: Path) -> None:
@@ -235,14 +164,5 @@ async def test_what_takes_long_in_a_store_of_any_size_is_done_in_a_thread(
     async with bench(tmp_path) as over:
         await fill(over, "tea at four")
         answer, waited = await run_as_dispatched(over.reads.recall(CALL, RecallParams(**asked)))
-        assert waited is aside
-        assert isinstance(answer, RecallResult)
-
-
-@pytest.mark.parametrize(("query", "aside"), [("tea " * 150, False), ("茶" * 151, True)])
-async def test_so_is_a_search_for_many_words(tmp_path: Path, query: str, aside: bool) -> None:
-    async with bench(tmp_path) as over:
-        await fill(over, "tea at four")
-        answer, waited = await run_as_dispatched(over.search.search(CALL, SearchParams(query=query)))
         assert waited is aside
         assert isinstance(answer, RecallResult)

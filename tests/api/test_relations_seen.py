@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from mnemond.api.entities import EntityHandlers
 from mnemond.api.relations import RelationHandlers
 from mnemond.api.types_entities import EntityListParams, EntityShowParams
@@ -13,6 +11,7 @@ from mnemond.api.types_memories import RememberParams
 from mnemond.api.types_relations import RelationsAddParams, RelationsListParams, TimelineParams
 from mnemond.model.memory import format_us
 from tests.api.factories import CALL, Bench, bench
+from tests.tables import each_row
 
 
 class Two:
@@ -91,7 +90,7 @@ async def test_names_and_counts_are_those_of_the_user(tmp_path: Path) -> None:
         assert "Quetzal" not in str(await two.relations.list(CALL, together))
 
 
-@pytest.mark.parametrize("name", ["I", "me"])
+@each_row("name", ["I", "me"])
 async def test_what_is_given_of_one_user_is_not_of_another(name: str, tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         two = Two(over)

@@ -9,11 +9,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from mnemond.api.remember import LONG_TEXT, RememberHandlers
+from mnemond.api.remember import RememberHandlers
 from mnemond.api.types_memories import DiffParams, RememberParams
-from mnemond.embed import calibration
 from mnemond.embed.embedder import Purpose
-from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
+from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.answers import DiffResult
 from mnemond.model.changes import Vector
 from mnemond.model.outcomes import RememberResult
@@ -49,16 +48,6 @@ async def remember(over: Bench, content: str, **more: object) -> RememberResult:
     result = await over.remembering.remember(CALL, RememberParams(content=content, **more))  # type: ignore[arg-type]
     assert isinstance(result, RememberResult)
     return result
-
-
-async def test_a_repetition_without_an_importance_raises_nothing(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        text = "The staging gateway listens on port 8443"
-        once = await remember(over, text, importance=1)
-        again = await remember(over, text)
-        assert (again.action, again.id, again.importance, again.united) == ("skipped", once.id, 1, None)
-        assert (await remember(over, text, importance=3)).importance == 3
-        assert (await remember(over, "The production gateway listens on port 9443")).importance == 3
 
 
 async def diff(over: Bench, content: str, **more: object) -> DiffResult:
@@ -142,28 +131,7 @@ async def test_the_causes_near_a_new_memory_are_shown_for_somebody_to_judge(tmp_
         assert again.causal_candidates == []
 
 
-async def test_meanings_that_may_be_related_are_shown_with_their_text(tmp_path: Path) -> None:
-    async with bench(tmp_path, Listening()) as over:
-        first = await remember(over, "tea tea tea")
-        result = await remember(over, "a kettle")
-        [candidate] = result.semantic_candidates
-        assert (candidate.id, candidate.content, candidate.auto_linked) == (first.id, "tea tea tea", False)
-        assert candidate.cosine == pytest.approx(np.cos(np.pi / 4), abs=1e-5)
-        assert candidate.similarity == candidate.cosine
-
-
-async def test_a_candidate_is_told_on_the_scale_of_the_thresholds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(calibration.SHIPPED, "toy", calibration.Calibration(unrelated=0.45, paraphrase=0.95))
-    async with bench(tmp_path, Listening()) as over:
-        await remember(over, "tea tea tea")
-        [candidate] = (await remember(over, "a kettle")).semantic_candidates
-        assert candidate.cosine == pytest.approx(np.cos(np.pi / 4), abs=1e-5)
-        assert candidate.similarity == pytest.approx(np.cos(np.pi / 4) - 0.1, abs=1e-5)
-
-
-@pytest.mark.parametrize("inline", [True, False])
+@each_row("inline", [True, False])
 async def test_no_secret_gets_anywhere(tmp_path: Path, inline: bool) -> None:
     embedder = Listening(inline=inline)
     async with bench(tmp_path, embedder) as over:
@@ -197,54 +165,6 @@ async def test_a_secret_that_is_meant_to_be_kept_is_kept(tmp_path: Path) -> None
         assert result.redacted == []
         snapshot = (await over.warm()).store.snapshot
         assert SECRET in snapshot.insight(0).content
-
-
-async def test_a_long_text_is_read_in_a_thread(tmp_path: Path) -> None:
-    embedder = Listening()
-    async with bench(tmp_path, embedder) as over:
-        await remember(over, "tea " * (LONG_TEXT // 4 + 1))
-        assert "MainThread" not in embedder.threads
-        await remember(over, "coffee")
-        assert "MainThread" in embedder.threads
-        compared = await diff(over, "tea " * (LONG_TEXT // 4 + 1))
-        assert compared.suggestion == "DUPLICATE"
-
-
-async def test_an_embedder_that_does_not_answer_costs_only_the_vector(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    embedder = Listening()
-
-    def refuse(*_: object, **__: object) -> list[Vector | None]:
-        raise MnemonError(UNAVAILABLE, "nobody answers", hint="start it")
-
-    async with bench(tmp_path, embedder) as over:
-        await over.warm()
-        monkeypatch.setattr(embedder, "embed", refuse)
-        result = await remember(over, "tea at four")
-        assert result.embedded is False
-        assert "nobody answers" in str(result.embed_error)
-        assert (await over.warm()).store.snapshot.live == 1
-
-
-async def test_diff_says_what_remember_would_do_and_writes_nothing(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        first = await remember(over, "API rate limit is 100 req/s")
-        found = await diff(over, "API rate limit is 200 req/s")
-        assert found.suggestion == "CONFLICT"
-        [match] = found.matches
-        assert (match.id, match.content, match.number_change) == (first.id, "API rate limit is 100 req/s", True)
-        assert (match.similarity, match.cosine_similarity) == (0.833333, None)
-        assert (found.thresholds.update, found.thresholds.duplicate, found.thresholds.novelty) == (0.65, 0.9, 0.1)
-        assert (await diff(over, "tea at four")).matches == []
-        assert (await diff(over, "tea at four")).suggestion == "ADD"
-        assert (await diff(over, "API rate limit is 100 req/s", user_id="u1")).suggestion == "DUPLICATE"
-        assert match.reason.endswith("the numbers differ")
-        [common] = (await diff(over, "API rate limit is 200 req/s", user_id="u1")).matches
-        assert (common.suggestion, common.reason) == (
-            "CONFLICT", f"{match.reason}; but it is for others as well, so both stay",
-        )  # fmt: skip
-        assert (await over.warm()).store.snapshot.live == 1
 
 
 async def test_everything_wrong_is_told_at_once_and_nothing_is_written(tmp_path: Path) -> None:
@@ -282,12 +202,3 @@ async def test_no_secret_of_the_metadata_is_stored_unless_wanted(tmp_path: Path)
         kept = await remember(over, "coffee", metadata={"password": "Tr0ub4dor&3"}, allow_secret=True)
         assert kept.redacted == []
         assert files_with(tmp_path, "Tr0ub4dor&3")
-
-
-async def test_many_metadata_are_read_in_a_thread(tmp_path: Path) -> None:
-    async with bench(tmp_path, embedder := Listening()) as over:
-        await remember(over, "tea", metadata={"note": "x " * 10})
-        assert embedder.threads == {"MainThread"}
-        embedder.threads.clear()
-        await remember(over, "coffee", metadata={"note": "x " * (LONG_TEXT // 2)})
-        assert "MainThread" not in embedder.threads

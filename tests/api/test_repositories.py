@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from mnemond.api import repositories
-from mnemond.api.projects import Projects
 from mnemond.api.repositories import project_in
-from mnemond.model.memory import is_same_project, project_parts
-from mnemond.text.project_name import Project, project_from, project_of, project_of_remote
+from mnemond.text.project_name import Project, project_of, project_of_remote
 from tests.tables import each_row
 
 REMOTE = "https://github.com/team/acme.git"
@@ -89,17 +87,6 @@ def test_hosts_with_other_paths_by_ssh(one: str, other: str) -> None:
 @each_row(
     "url",
     [
-        "https://github.com/team/other.git", "https://github.com/other/acme.git", "https://gitlab.com/team/acme.git",
-        "https://github.com/team/acme/acme",
-    ],
-)  # fmt: skip
-def test_other_remotes_are_others(url: str) -> None:
-    assert project_of_remote(url, "/w").key != project_of_remote(REMOTE, "/w").key
-
-
-@each_row(
-    "url",
-    [
         "",
         "/srv/acme.git",
         "../acme",
@@ -114,16 +101,6 @@ def test_what_is_no_address_is_no_remote(url: str) -> None:
     assert project_of_remote(url, "/w") == Project()
 
 
-def test_the_remote_names_the_project(tmp_path: Path) -> None:
-    one = repository(tmp_path / "checkout", remote="git@github.com:team/acme.git")
-    (one / "src" / "deep").mkdir(parents=True)
-    assert of(one).name == "acme"
-    assert of(one / "src" / "deep") == of(one)._replace(earlier=of(one / "src" / "deep").earlier)
-    other = repository(tmp_path / "again", remote="https://ada:secret@github.com/team/acme")
-    assert of(other).key == of(one).key
-    assert "secret" not in str(of(other))
-
-
 def test_a_worktree_is_of_the_same_project(tmp_path: Path) -> None:
     for name, remote in (("with", REMOTE), ("without", None)):
         one = repository(tmp_path / name, remote=remote)
@@ -131,22 +108,6 @@ def test_a_worktree_is_of_the_same_project(tmp_path: Path) -> None:
         git(one, "worktree", "add", "-q", "-b", "topic", str(tree))
         assert of(tree).id == of(one).id
         assert of(tree).name == of(one).name == ("acme" if remote else "without")
-
-
-def test_a_worktree_of_a_repository_without_a_commit(tmp_path: Path) -> None:
-    one = repository(tmp_path / "one", commits=0)
-    assert of(one).id == project_of(str(one)).id
-
-
-def test_a_clone_is_of_the_same_project(tmp_path: Path) -> None:
-    one = repository(tmp_path / "one", commits=3)
-    git(tmp_path, "clone", "-q", str(one), "two")
-    git(tmp_path, "clone", "-q", f"file://{tmp_path / 'two'}", "three")
-    git(tmp_path, "clone", "-q", "--bare", str(one), "bare.git")
-    git(tmp_path, "clone", "-q", str(tmp_path / "bare.git"), "four")
-    assert {of(tmp_path / name).key for name in ("one", "two", "three", "four")} == {project_of(str(one)).key}
-    git(one, "remote", "add", "origin", REMOTE)
-    assert of(tmp_path / "three").key == project_of_remote(REMOTE, "/").key == of(one).key
 
 
 def test_a_submodule_is_a_project_of_its_own(tmp_path: Path) -> None:
@@ -209,17 +170,6 @@ def test_files_that_are_none_are_not_read(tmp_path: Path) -> None:
     assert of(tmp_path / "pipe").name == "pipe"
 
 
-def test_large_files_are_not_read(tmp_path: Path) -> None:
-    large = fake(tmp_path / "large", ORIGIN)
-    with open(large / ".git" / "config", "ab") as file:
-        file.truncate(1 << 40)
-    assert of(large).name == "large"
-    pointer = tmp_path / "pointer"
-    pointer.mkdir()
-    (pointer / ".git").write_text("gitdir: " + "x" * 5_000, "utf-8")
-    assert of(pointer).name == "pointer"
-
-
 @each_row(
     "pointer",
     ["", "nothing", "gitdir:", "gitdir: /nowhere", "gitdir: .", "gitdir: a\0b", "gitdir: a\nb", "gitdir: .git"],
@@ -254,26 +204,6 @@ def test_the_repository_of_a_home_is_no_project(monkeypatch: pytest.MonkeyPatch,
     fake(tmp_path, ORIGIN)
     (tmp_path / "notes").mkdir()
     assert of(tmp_path / "notes").name == "notes"
-
-
-def test_ids_are_texts() -> None:
-    project = project_of_remote(REMOTE, "/w")
-    assert project_from(project.id)._replace(earlier=project.earlier) == project
-    assert project_parts(project.id)[0] == "acme"
-    assert project_from("acme#nothing") == Project("acme nothing")
-    assert project_from("acme") == Project("acme")
-    assert is_same_project(project.id, "Acme")
-    assert is_same_project("acme", project.id)
-    assert is_same_project(project.id, f"renamed#{project.key}")
-    assert not is_same_project(project.id, f"acme#{'0' * 16}")
-    assert not is_same_project(project.id, "other")
-    assert project.store == f"acme-{project.key[:8]}"
-    assert Project("acme").store == ""
-
-
-async def test_what_is_no_directory_has_no_project() -> None:
-    assert await Projects().of("apollo") == Project()
-    assert await Projects().of("/a\0b") == Project()
 
 
 def test_a_home_is_no_project_wherever_homes_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

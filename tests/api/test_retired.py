@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from mnemond.api.types_changes import MergeParams, RestoreParams, SupersedeParams
 from mnemond.api.types_memories import ForgetParams, ListParams, RememberParams
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, Kind, MnemonError
 from mnemond.model.answers import ListResult, RetiredResult
@@ -35,25 +34,6 @@ async def retired(over: Bench, **more: Any) -> RetiredResult:
 
 async def ids(over: Bench, **more: Any) -> list[str]:
     return [each.id for each in (await retired(over, **more)).retired]
-
-
-async def test_why_it_left_and_what_stands_in_its_place(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        old, new, one, two, gone, purged = [await remember(over, f"note {number}") for number in range(6)]
-        assert (await retired(over)).retired == []
-        await over.changes.supersede(CALL, SupersedeParams(old_id=old, new_id=new))
-        over.clock.us += 1_000_000
-        await over.changes.merge(CALL, MergeParams(id=one, other_id=two))
-        await forget(over, gone)
-        await forget(over, purged, purge=True)
-        found = (await retired(over)).retired
-        assert [(each.id, each.status, each.superseded_by) for each in found] == [
-            (gone, "forgotten", None), (two, "merged", one), (old, "superseded", new),
-        ]  # fmt: skip
-        assert [each.content for each in found] == ["note 4", "note 3", "note 0"]
-        assert [each.retired_at for each in found] == sorted((each.retired_at for each in found), reverse=True)
-        await over.changes.restore(CALL, RestoreParams(id=gone))
-        assert await ids(over) == [two, old]
 
 
 async def test_page_by_page(tmp_path: Path) -> None:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from mnemond.api.reviews import ReviewHandlers
-from mnemond.api.types_changes import ResolveParams, ReviewsParams, UndoParams
-from mnemond.api.types_memories import ForgetParams, RememberParams
-from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.api.types_changes import ResolveParams, ReviewsParams
+from mnemond.api.types_memories import RememberParams
 from tests.api.factories import CALL, Bench, bench
 
 
@@ -28,37 +25,6 @@ async def test_a_pair_is_listed_with_both_texts_and_its_end(tmp_path: Path) -> N
         assert (it.older.content, it.newer.content) == ("The office is in Berlin", "The office is in Munich")
         assert (it.created_at[:10], it.expires_at[:10]) == ("2026-02-02", "2026-02-16")
         assert (it.older.status, it.resolved_at) == ("active", None)
-
-
-async def test_a_repeat_gets_the_same_answer(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        handlers = await disputed(over)
-        wanted = ResolveParams(id=1, resolution="MERGE", content="In Berlin, then in Munich", op_id="mine")
-        first = await handlers.resolve(CALL, wanted)
-        again = await handlers.resolve(CALL, wanted)
-        assert (first.replayed, again.replayed, again.content) == (False, True, "In Berlin, then in Munich")
-        [it] = (await handlers.reviews(CALL, ReviewsParams(decided=True))).reviews
-        assert (it.resolution, it.by, it.newer.status) == ("MERGE", "user", "merged")
-        await over.history.undo(CALL, UndoParams(operation="mine"))
-        assert (await handlers.reviews(CALL, ReviewsParams())).total == 1
-
-
-async def test_what_cannot_be_decided(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        handlers = await disputed(over)
-        for params, kind in (
-            (ResolveParams(id=1, resolution="COEXIST", content="both"), INVALID_PARAMS),
-            (ResolveParams(id=1, resolution="MERGE", content=" "), INVALID_PARAMS),
-            (ResolveParams(id=9, resolution="MERGE"), NOT_FOUND),
-        ):
-            with pytest.raises(MnemonError) as caught:
-                await handlers.resolve(CALL, params)
-            assert caught.value.kind is kind
-        [it] = (await handlers.reviews(CALL, ReviewsParams())).reviews
-        await over.changes.forget(CALL, ForgetParams(id=it.older.id))
-        with pytest.raises(MnemonError, match="is not active: it is forgotten"):
-            await handlers.resolve(CALL, ResolveParams(id=1, resolution="SUPERSEDE"))
-        assert (await handlers.reviews(CALL, ReviewsParams())).reviews == []
 
 
 async def test_a_secret_is_cut_out_of_a_text(tmp_path: Path) -> None:

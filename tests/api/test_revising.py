@@ -60,13 +60,6 @@ async def test_an_update_says_what_differs(tmp_path: Path) -> None:
         assert (await update(over, id=one, content="It works now.", op_id="mine")).replayed is True
 
 
-async def test_a_text_without_direction_has_no_vector_and_says_why(tmp_path: Path) -> None:
-    async with bench(tmp_path, ToyEmbedder()) as over:
-        one = await remember(over, "tea at four")
-        done = await update(over, id=one, content="…")
-        assert (done.embedded, done.embed_error) == (False, "the embedder knows no word of this text")
-
-
 async def test_everything_wrong_is_told_before_anything_happens(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError) as caught:
@@ -90,18 +83,6 @@ async def test_a_secret_among_the_names_is_refused_where_it_would_be_stored(tmp_
         assert over.changes.problems({"user_id": secret}) == []  # says who asks, and is written nowhere
         done = await update(over, id=one, user_id=secret, source=secret, allow_secret=True)
         assert done.changed == ["source"]
-
-
-async def test_an_embedder_that_takes_long_works_in_a_thread(tmp_path: Path) -> None:
-    toy = ToyEmbedder(inline=False)
-    async with bench(tmp_path, toy) as over:
-        one = await remember(over, "tea at four")
-        toy.threads.clear()
-        later = over.changes.update(CALL, UpdateParams(id=one, content="tea at five"))
-        assert not isinstance(later, Deferred)
-        await later
-        assert toy.threads
-        assert "MainThread" not in toy.threads
 
 
 async def test_two_become_one(tmp_path: Path) -> None:
@@ -185,16 +166,6 @@ async def test_one_takes_the_place_of_another_and_the_other_comes_back(tmp_path:
             await restore(over, id=first)
         with pytest.raises(MnemonError, match="not even among"):
             await restore(over, id="ffffff")
-
-
-async def test_what_comes_back_is_embedded_when_it_lacks_a_vector(tmp_path: Path) -> None:
-    async with bench(tmp_path, ToyEmbedder(inline=False)) as over:
-        one = await remember(over, "tea at four")
-        await forget(over, id=one)
-        warm = await over.warm()
-        await warm.store.read(lambda it: it.run("UPDATE insights SET embedding = NULL, embedding_model = NULL"))
-        assert (await restore(over, id=one)).embedded is True
-        assert warm.store.snapshot.embedded == 1
 
 
 async def test_a_purge_names_the_copies_that_still_hold_it(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from mnemond.api.types_memories import RememberParams
 from mnemond.api.types_stores import StoreCreateParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from tests.api.factories import CALL, bench
+from tests.tables import each_row
 from tests.text.secret_attack import attacks
 
 SECRET = "ghp_" + "a8Kd93jfLs02mNq7Rt5Vx1Zb4Cw6Ye3Gh9Jk"
@@ -24,6 +25,7 @@ def bytes_in(path: Path) -> bytes:
     return b"".join((*(str(each).encode() for each in path.rglob("*")), *(file.read_bytes() for file in files)))
 
 
+@pytest.mark.check_all
 async def test_eighty_secrets_leave_nothing_whole_in_any_file(tmp_path: Path) -> None:
     known, refused = attacks(2061), 0
     async with bench(tmp_path) as over:
@@ -47,7 +49,7 @@ async def test_eighty_secrets_leave_nothing_whole_in_any_file(tmp_path: Path) ->
     assert refused >= 76
 
 
-@pytest.mark.parametrize("name", [SECRET, "password-kT9wQx3vLm2p"])
+@each_row("name", [SECRET, "password-kT9wQx3vLm2p"])
 async def test_no_store_is_called_by_a_secret(tmp_path: Path, name: str) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError, match="looks like a secret") as caught:

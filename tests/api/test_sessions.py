@@ -19,14 +19,13 @@ from mnemond.config.settings import Config, HookSettings
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.interchange.sessions import SessionExchange
 from mnemond.memory.feedback import standing, with_feedback
-from mnemond.model.changes import LONGEST_NAME, Showing
+from mnemond.model.changes import Showing
 from mnemond.model.memory import Insight
 from mnemond.store import showings
-from mnemond.store.connection import Connection
 from mnemond.wire.hook_payload import HookEvent, ToolUse
 from tests.api.factories import CALL
 from tests.api.test_remembering import files_with
-from tests.hooks.factories import APOLLO, PORT, SQLITE, WHY, Desk, desk, known
+from tests.hooks.factories import APOLLO, PORT, WHY, Desk, desk, known
 from tests.interchange.test_sessions import imported
 
 WHERE = "Which port does the staging server use?"
@@ -47,32 +46,6 @@ async def shown(over: Desk, session: str | None = None, **more: Any) -> list[Ses
 
 
 # ---------------------------------------------------------------- today
-
-
-async def test_what_each_session_was_shown_when_and_why(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with desk(tmp_path) as over:
-        await known(over)
-        await over.asks(WHERE, session="first")
-        await over.at(Moment.SESSION_START, source="startup", session="second", host=Host.CODEX)
-        await over.asks("Anything about the sea?", session="second", host=Host.CODEX)
-        assert await shown(over) == []  # no hook waited for it
-        await written(over, mock_clock)
-        second, first = await shown(over)
-        assert (first.id, first.host, second.id, second.host) == ("first", "claude-code", "second", "codex")
-        (prompt,) = first.shown
-        (memory,) = prompt.memories
-        assert (prompt.moment, prompt.agent, prompt.tokens) == ("prompt", "", first.tokens)
-        assert memory.words == PORT
-        assert re.match(r"probability 0\.\d\d \([a-z0-9 ]+ [+-]\d\.\d\d( · |\))", memory.reason)
-        assert memory.reason.endswith("found by keyword and vector")
-        (brief,) = second.shown
-        assert [(it.words, it.reason) for it in brief.memories] == [
-            ("Chose SQLite as storage for Apollo because the team lacks…", "a decision in force"),
-            (PORT, "worth knowing"),
-        ]
-        assert [each.id for each in await shown(over, "fir")] == ["first"]
-        assert [each.id for each in await shown(over, limit=1)] == ["second"]
-        assert await shown(over, "third") == []
 
 
 async def test_what_was_said_in_another_session_is_shown_by_its_first_words(
@@ -111,25 +84,6 @@ async def test_neither_prompts_nor_memories_are_kept_with_it(tmp_path: Path, moc
         ((it,),) = [each.memories for each in (await shown(over))[0].shown]
         assert (it.id, it.words, it.purged, it.reason) == (insight_id, None, True, "")
         assert files_with(tmp_path, "staging") == []
-
-
-async def test_it_is_a_ring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(showings, "MAX_SHOWINGS", 3)
-    async with desk(tmp_path) as over:
-        await known(over)
-        rows = [
-            Showing("2026-02-18T09:00:00.000000Z", f"{n}" * 300, "codex", "a" * 300, "prompt", 9, f"m{n}", "y" * 300)
-            for n in range(5)
-        ]
-
-        def fill(connection: Connection) -> list[Showing]:
-            showings.add(connection, rows)
-            return showings.newest(connection)
-
-        kept = await (await over.daemon.open_stores.opened("default")).store.read(fill)
-        assert [each.insight_id for each in kept] == ["m4", "m3", "m2"]
-        assert {len(each.session) for each in kept} == {len(each.agent) for each in kept} == {LONGEST_NAME}
-        assert {len(each.reason) for each in kept} == {showings.MAX_REASON}
 
 
 async def test_what_waits_is_bounded_and_written_in_parts(tmp_path: Path, mock_clock: MockClock) -> None:
@@ -229,41 +183,6 @@ async def test_a_judgement_does_not_keep_an_older_operation_from_being_undone(tm
         await over.does("undo", operation=done.op_id)
         it = (await over.does("get", id=insight_id)).insight
         assert (it.importance, it.useful) == (3, 1)
-
-
-async def test_a_memory_learns_the_prompt_it_was_useful_for(tmp_path: Path) -> None:
-    prompt, text = "hotfix straight away?", "Every change to main goes through a merge request"
-
-    async def cues(insight_id: str) -> list[tuple[str, str]]:
-        return [(cue.text, cue.source) for cue in (await over.does("get", id=insight_id)).insight.cues]
-
-    async with desk(tmp_path) as over:
-        insight_id = await over.remember(text, cues=["can I just commit this?"])
-        assert text not in await over.asks(prompt, session="before")
-        revised = await over.does("update", id=insight_id, importance=5)
-        done = await over.does("feedback", id=insight_id, verdict="useful", prompt=prompt)
-        assert (done.useful, done.learned) == (1, True)
-        assert await cues(insight_id) == [("can I just commit this?", "given"), (prompt, "learned")]
-        assert text in await over.asks(prompt, session="after")
-        again = await over.does("feedback", id=insight_id, verdict="useful", prompt=f" {prompt.upper()}")
-        assert (again.useful, again.learned) == (2, False)
-        misled = await over.does("feedback", id=insight_id, verdict="misled", prompt="deploy on a Friday")
-        assert not misled.learned
-        await over.does("undo", operation=revised.op_id)
-        assert (prompt, "learned") in await cues(insight_id), "an older operation did not bring it"
-        last = await over.does("feedback", id=insight_id, verdict="useful", prompt="revert the release")
-        assert ("revert the release", "learned") in await cues(insight_id)
-        await over.does("undo", operation=last.op_id)
-        assert await cues(insight_id) == [("can I just commit this?", "given"), (prompt, "learned")]
-
-
-async def test_a_judged_memory_is_not_shown_again(tmp_path: Path) -> None:
-    async with desk(tmp_path) as over:
-        insight_id = await over.remember(SQLITE)
-        assert SQLITE in await over.asks(WHY)
-        await over.does("feedback", id=insight_id, verdict="useful")
-        await over.does("update", id=insight_id, tags=["storage"])
-        assert await over.asks(WHY) == ""
 
 
 async def test_the_order_of_results_changes_only_with_the_setting(tmp_path: Path) -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemond.api.settings import StoreSettings
 from mnemond.api.types_daemon import ConfigShowParams, ConfigShowResult, StatusResult
 from mnemond.api.types_stores import StoreCreateParams
-from mnemond.config.loading import FILE, SETTINGS, Sources, loaded
+from mnemond.config.loading import FILE, SETTINGS
 from mnemond.errors import CONFIG, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, Bench, bench
@@ -100,19 +99,3 @@ async def test_an_open_store_keeps_what_it_has_and_says_what_waits(tmp_path: Pat
         result = await shown(over, below="lifecycle.max_insights")
         assert values(result) == {"lifecycle.max_insights": 7}
         assert f"{own}:2: lifecycle.max_insights: expected" in str(result.refused)
-
-
-async def test_what_is_taken_up_leaves_the_say_of_stores(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        write(over, "shop", "[diff]\nupdate = 0.6\n")
-        for name in ("shop", "home"):
-            await over.named.create(CALL, StoreCreateParams(name=name))
-            await over.warm(name)
-        base = tmp_path / "base.toml"
-        base.write_text("[diff]\nupdate = 0.5\n[lifecycle]\nmax_insights = 5\n")
-        settings: StoreSettings = over.settings
-        settings.apply_settings(loaded(Sources(base)))
-        over.open_stores.apply_settings()
-        shop, home = [(await over.warm(name)).config for name in ("shop", "home")]
-        assert (shop.diff.update, home.diff.update) == (0.6, 0.5)
-        assert (shop.lifecycle.max_insights, home.lifecycle.max_insights) == (5, 5)

@@ -294,8 +294,8 @@ async def test_a_reading_may_require_what_was_written_on_another_daemon(
                 assert written.id not in await b.answer(method, **params)
             for _ in range(2):
                 assert written.id in await b.answer(method, **params, min_seq=written.seq)
-            with pytest.raises(MnemonError, match=f"at operation {b.seq}.*, 3 operations behind what") as caught:
-                await b.team(method, **params, min_seq=written.seq + 3)
+            with pytest.raises(MnemonError, match=r"at operation \d+.*, \d+ operations behind what") as caught:
+                await b.team(method, **params, min_seq=written.seq + 100)  # jobs of the other daemon write as well
             assert caught.value.kind is UNAVAILABLE
         local = await a.team("remember", store="default", content="The vault is in Bern")
         assert local.seq is msgspec.UNSET
@@ -312,24 +312,6 @@ async def test_a_reading_may_require_what_was_written_on_another_daemon(
         monkeypatch.setattr(requests, "SEEN_WITHIN_S", 0.0)
         with pytest.raises(MnemonError, match="1 operation behind what was required"):
             await b.team("list", min_seq=b.seq + 1)
-
-
-async def test_a_backup_under_another_name_is_a_store_as_it_was(tmp_path: Path) -> None:
-    """Under its own name it is an earlier file of the shared store, which catches up."""
-    async with daemon_of(tmp_path / "a") as a, daemon_of(tmp_path / "b") as b:
-        await a.team("remember", content="The release train leaves on Tuesdays", no_diff=True)
-        backup = (await a.team("backup.create")).backup.name
-        await a.team("remember", content="The staging cluster is called heron", no_diff=True)
-        await a.person("backup.restore", backup=backup, into="earlier")
-        assert len((await a.team("list", store="earlier")).insights) == 1
-        assert (await a.team("status", store="earlier")).shared is None
-        await a.team("remember", store="earlier", content="The vault is in Bern", no_diff=True)
-        await a.person("backup.restore", backup=backup, yes=True)
-        await a.team("remember", content="Ana works at Heron Labs", no_diff=True)
-        await caught_up(a, b)
-        for each in (a, b):
-            assert len((await each.team("list")).insights) == 3
-        await assert_answers_alike((a, b), [("list", {}), ("reviews", {})])
 
 
 FIRST, OTHER = Words("first"), Words("other", 4)

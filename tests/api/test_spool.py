@@ -20,6 +20,7 @@ from mnemond.api.types_interchange import ExportParams
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, STORAGE, TOO_LARGE, Kind, MnemonError
 from mnemond.wire.params import decode_params
 from tests.api.factories import spooled
+from tests.tables import each_row
 
 
 def names(path: Path) -> list[str]:
@@ -74,18 +75,6 @@ def test_a_disk_without_room_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
         raise AssertionError
 
 
-def test_a_name_that_cannot_be_removed_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = spooled(tmp_path)
-
-    def stop(*_: object, **_fields: object) -> None:
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    monkeypatch.setattr(os, "unlink", stop)
-    with pytest.raises(MnemonError, match="Read-only file system") as refused:
-        taken(tmp_path, name, 1)
-    assert refused.value.kind is STORAGE
-
-
 def link(path: Path) -> None:
     path.unlink()
     path.symlink_to("/etc/passwd")
@@ -113,7 +102,7 @@ def too_large(path: Path) -> None:
     path.write_bytes(b"12345")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "kind"),
     [*((each, STORAGE) for each in (link, hard_link, pipe, open_to_others, linked_directory)),
      (too_large, TOO_LARGE), (Path.unlink, NOT_FOUND)],
@@ -128,7 +117,7 @@ def test_what_is_not_the_file_that_was_made_is_not_taken(
     assert refused.value.kind is kind
 
 
-@pytest.mark.parametrize("name", ["../../lock", "/etc/passwd", "", "........", "a" * 65, "12345678\0", "ABCDEFGH"])
+@each_row("name", ["../../lock", "/etc/passwd", "", "........", "a" * 65, "12345678\0", "ABCDEFGH"])
 def test_a_name_is_no_path(name: str) -> None:
     with pytest.raises(MnemonError) as refused:
         decode_params(ExportParams, b'{"spool":"%s"}' % name.encode().replace(b"\0", b"\\u0000"), ())
@@ -148,7 +137,3 @@ async def test_what_clients_left_is_removed_after_a_while(tmp_path: Path, mock_c
         await trio.testing.wait_all_tasks_blocked(0.05)
         assert names(tmp_path) == []
         nursery.cancel_scope.cancel()
-
-
-async def test_without_a_spool_there_is_nothing_to_remove(tmp_path: Path) -> None:
-    spool.remove_left(tmp_path, 0)

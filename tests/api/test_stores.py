@@ -16,7 +16,7 @@ from mnemond.model.answers import Backup
 from mnemond.store.embedder_switch import SwitchRecord
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.store import Store
-from mnemond.wire.params import NoParams, StoreParams
+from mnemond.wire.params import StoreParams
 from tests.api.embedders import Words, kept, until
 from tests.api.factories import CALL, KEPT, Bench, ToyEmbedder, bench
 
@@ -43,18 +43,6 @@ async def back_up(over: Bench, store: str) -> Backup:
 def damage(path: str) -> None:
     file = Path(path)
     file.write_bytes(b"x" * file.stat().st_size)
-
-
-async def test_stores_are_listed_with_the_active_one(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        made = await over.named.create(CALL, types_stores.StoreCreateParams(name="shop"))
-        assert (made.created, made.path) == (True, str(tmp_path / "data" / "shop" / "mnemon.db"))
-        assert (await over.named.create(CALL, types_stores.StoreCreateParams(name="shop"))).created is False
-        chosen = await over.named.set(CALL, types_stores.StoreSetParams(name="shop"))
-        assert (chosen.name, chosen.previous) == ("shop", "default")
-        listed = await over.named.list(CALL, NoParams())
-        assert listed.stores == [types_stores.StoreEntry("shop", True)]
-        assert (listed.active, listed.source) == ("shop", "active-file")
 
 
 async def test_the_path_of_a_store_does_not_make_it(tmp_path: Path) -> None:

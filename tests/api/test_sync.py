@@ -20,12 +20,10 @@ from mnemonctl.sync import Keys, _Named
 from mnemond.api import sync as api_sync
 from mnemond.api import sync_spool
 from mnemond.api.registry import METHODS
-from mnemond.api.relations import RelationHandlers
 from mnemond.api.requests import submit
 from mnemond.api.sync import IDLE_S, SyncHandlers
-from mnemond.api.types_changes import UndoParams, UpdateParams
-from mnemond.api.types_memories import ForgetParams, RememberParams
-from mnemond.api.types_relations import RelationsListParams
+from mnemond.api.types_changes import UpdateParams
+from mnemond.api.types_memories import ForgetParams
 from mnemond.api.types_sync import (
     SyncFinishParams,
     SyncOpenParams,
@@ -329,47 +327,6 @@ async def test_relations_and_names_reach_the_other_device(tmp_path: Path, monkey
         assert [(each.source, each.type, each.target) for each in views] == [("Robert Smith", "works_at", "Acme")]
 
 
-@pytest.mark.parametrize("way", ["forget", "update", "purge", "ended"])
-async def test_a_relation_of_a_host_counts_on_both_devices_as_long_as_its_memory(
-    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with AsyncExitStack() as stack:
-        one, other = await two(stack, tmp_path)
-        shared = tmp_path / "shared"
-
-        async def told() -> list[list[tuple[str, str, str]]]:
-            """What both tell to hold after each read what the other wrote."""
-            found = []
-            for each in (one, other, one):
-                await each.sync(shared, monkeypatch)
-            for each in (one, other):
-                handlers = RelationHandlers(each.over.open_stores, each.over.identities, each.over.clock)
-                result = await handlers.list(CALL, RelationsListParams())
-                found.append([(it.source, it.type, it.target) for it in result.relations])
-            return found
-
-        params = RememberParams(content="Ana took billing over", relations=("Ana leads billing",))
-        done = await one.over.remembering.remember(CALL, params)
-        holds = [("Ana", "leads", "billing")]
-        assert await told() == [holds, holds]
-        changes, later = other.over.changes, 3_600_000_000
-        one.over.clock.us += later
-        other.over.clock.us += later
-        match way:
-            case "ended":
-                again = RememberParams(content="Ana handed billing over", relations=("ended: Ana leads billing",))
-                ended: Any = await other.over.remembering.remember(CALL, again)
-            case "update":
-                ended = await changes.update(CALL, UpdateParams(id=str(done.id), content="Bob runs all of it"))
-            case _:
-                ended = await changes.forget(CALL, ForgetParams(id=str(done.id), purge=way == "purge"))
-        assert await told() == [[], []]
-        if way != "purge":
-            other.over.clock.us += later
-            await other.over.history.undo(CALL, UndoParams(operation=ended.op_id))
-            assert await told() == [holds, holds]
-
-
 async def test_links_pipes_and_large_files_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with AsyncExitStack() as stack:
         one, other = await two(stack, tmp_path)
@@ -437,17 +394,3 @@ async def test_one_sync_at_a_time_and_not_for_ever(
             pass
         with pytest.raises(MnemonError, match="no such sync"):
             await it.syncs.finish(CALL, SyncFinishParams(sync_id=again.sync_id))
-
-
-async def test_many_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_sync, "MAX_OWN_FILES", 3)
-    async with AsyncExitStack() as stack:
-        one, other = await two(stack, tmp_path)
-        shared = tmp_path / "shared"
-        for number in range(5):
-            await one.over.remembering.remember(
-                CALL, RememberParams(content=f"Guest {number} likes tea number {number}")
-            )
-            await one.sync(shared, monkeypatch)
-        assert len(files_of(shared)) == 2
-        assert (await other.sync(shared, monkeypatch)).added == 5

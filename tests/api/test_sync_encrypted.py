@@ -70,31 +70,6 @@ async def test_files_that_one_device_encrypts_are_read_by_another(
         assert (await other.sync(shared, monkeypatch, READS)).changed == 1
 
 
-async def test_what_was_plain_is_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with AsyncExitStack() as stack:
-        one, other = await two(stack, tmp_path)
-        shared = tmp_path / "shared"
-        await remember(one.over, TEXT)
-        await one.sync(shared, monkeypatch)
-        assert is_in(shared)
-        found = await one.sync(shared, monkeypatch, Keys((TO,)))
-        assert (found.publish, found.remove) == ("00000002.jsonl.age", ["00000001.jsonl"])
-        assert not is_in(shared)
-        assert (await other.sync(shared, monkeypatch, SECRET)).added == 1
-
-
-async def test_other_recipients_get_files_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with AsyncExitStack() as stack:
-        one, other = await two(stack, tmp_path)
-        shared = tmp_path / "shared"
-        await remember(one.over, TEXT)
-        await one.sync(shared, monkeypatch, Keys((TO,)))
-        found = await one.sync(shared, monkeypatch, Keys((TO_OTHER, TO)))
-        assert (found.publish, found.remove, found.encrypted) == ("00000002.jsonl.age", ["00000001.jsonl.age"], 2)
-        assert (await one.sync(shared, monkeypatch, Keys((TO, TO_OTHER)))).publish is None, "the same in another order"
-        assert (await other.sync(shared, monkeypatch, Keys((TO,), identities=[OTHER]))).added == 1
-
-
 async def test_plain_text_is_written_only_if_a_person_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with AsyncExitStack() as stack:
         one, other = await two(stack, tmp_path)

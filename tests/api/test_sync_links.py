@@ -10,7 +10,6 @@ import pytest
 
 from mnemond.api.requests import one_active
 from mnemond.api.store_access import OpenStore
-from mnemond.api.types_changes import UpdateParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.api.types_sync import SyncStatusParams
 from mnemond.hooks.memory import extraction_contexts
@@ -108,26 +107,6 @@ async def test_received_memories_get_the_links_that_they_would_have_got_here(
         assert status.targets[0].waiting == 0, "what waits for links is nothing to send"
 
 
-async def test_a_text_that_was_changed_elsewhere_is_linked_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with AsyncExitStack() as stack:
-        one, other = await two(stack, tmp_path)
-        shared = tmp_path / "shared"
-        ids = [await say(one.over, text) for text in TEXTS]
-        await one.sync(shared, monkeypatch)
-        await other.sync(shared, monkeypatch)
-        await embed(other.over)
-        await run_job(other.over)
-        await one.over.changes.update(CALL, UpdateParams(id=ids[1], content="Bob prefers tabs in all projects"))
-        await one.sync(shared, monkeypatch)
-        assert (await other.sync(shared, monkeypatch)).changed == 1
-        await embed(other.over)
-        await run_job(other.over)
-        assert await links(other.over) == await links(one.over)
-        assert await waiting(other.over) == {}
-
-
 async def test_one_that_is_gone_by_then_waits_no_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with AsyncExitStack() as stack:
         one, other = await two(stack, tmp_path)
@@ -140,18 +119,3 @@ async def test_one_that_is_gone_by_then_waits_no_longer(tmp_path: Path, monkeypa
         assert warm.store.snapshot.row_of(key) is None
         assert (await run_job(other.over)).outcome == "nothing"
         assert await waiting(other.over) == {}
-
-
-async def test_they_are_linked_as_if_each_was_written_after_those_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with AsyncExitStack() as stack:
-        one, other = await two(stack, tmp_path)
-        for number in range(20):
-            one.over.clock.us += 60_000_000
-            await say(one.over, f"Alice Meyer saw the gateway in Frankfurt, note {number:02}")
-        await one.sync(tmp_path / "shared", monkeypatch)
-        await other.sync(tmp_path / "shared", monkeypatch)
-        await embed(other.over)
-        assert (await run_job(other.over)).changed == 19, "the first had none to be linked with"
-        assert await links(other.over) == await links(one.over)

@@ -14,9 +14,8 @@ from mnemond.api.sync_spool import MAX_REFUSED, SyncSpool
 from mnemond.api.types_sync import SyncSent
 from mnemond.memory.sync.code import StrangerError
 from mnemond.memory.sync.groups import MemoryValue, RecordError
-from mnemond.memory.sync.kinds import KNOWLEDGE, LINKS, MEMORIES, PURGES, RECORDS_AT_ONCE, USES
-from mnemond.memory.sync.knowledge import FACTS_AT_ONCE
-from mnemond.memory.sync.records import MAX_LINE, UnknownKindError
+from mnemond.memory.sync.kinds import KNOWLEDGE, LINKS, MEMORIES, PURGES, RECORDS_AT_ONCE
+from mnemond.memory.sync.records import UnknownKindError
 from mnemond.memory.sync.union import MAX_NAMED
 from mnemond.model.sync import Record
 
@@ -71,22 +70,6 @@ def test_purges_come_first_and_links_last() -> None:
     assert spool.good == {0, 1}
 
 
-def test_relations_and_names_come_behind_links_and_uses_last() -> None:
-    spool = spool_of(
-        line("use", "a 1") + line("name", "d") + line("edge", "a b causal"), line("relation", "c") + line("memory", "a")
-    )
-    found = read(spool)
-    assert [(kind, sorted(keys)) for kind, keys in found] == [
-        (MEMORIES, ["a"]), (LINKS, ["a b causal"]), (KNOWLEDGE, ["c", "d"]), (USES, ["a 1"]),
-    ]  # fmt: skip
-    assert spool.good == {0, 1}
-
-
-def test_many_relations_are_one_part_as_each_compares_all_that_is_known() -> None:
-    spool = spool_of("".join(line("relation", f"{number}") for number in range(FACTS_AT_ONCE + 1)))
-    assert [(kind, len(keys)) for kind, keys in read(spool)] == [(KNOWLEDGE, FACTS_AT_ONCE), (KNOWLEDGE, 1)]
-
-
 def test_names_that_went_with_a_purge_wait_while_purges_are_held() -> None:
     spool = spool_of(
         line("name", "gone", "purged") + line("memory", "a"), line("name", "taken back"), line("purge", "b")
@@ -111,17 +94,6 @@ def test_a_file_with_a_purge_that_is_held_is_not_good() -> None:
     assert spool.good == set()
 
 
-def test_what_cannot_be_used_is_named() -> None:
-    spool = spool_of(
-        line("memory", "a") + "no record\n" + line("memory", "b")[:-5],
-        line("stranger", "c") + line("memory", "d") + "no record\n",
-    )
-    assert spool.refused == [(0, 2, "it is no record"), (0, 3, "it is no record"), (1, 3, "it is no record")]
-    assert spool.strangers == {1}
-    assert spool.good == set()
-    assert sorted(key for _, keys in read(spool) for key in keys) == ["a", "d"]
-
-
 def test_a_part_is_bounded_by_records_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     count = 3 * RECORDS_AT_ONCE
     many = "".join(line("memory", f"{number}") for number in range(count))
@@ -140,17 +112,6 @@ def test_reasons_are_bounded() -> None:
     spool = spool_of(*["no record\n" * 5_000] * 3)
     assert spool.refused_found == 3 * MAX_REFUSED
     assert len(spool.refused) == MAX_NAMED
-
-
-def test_nothing_was_sent() -> None:
-    assert read(spool_of()) == []
-    assert read(spool_of("", "")) == []
-
-
-def test_a_line_that_is_too_long_ends() -> None:
-    spool = spool_of("x" * 2 * (MAX_LINE + 1) + "\n" + line("memory", "a"))
-    assert [number for _, number, _ in spool.refused] == [1, 2, 3]
-    assert read(spool) == [(MEMORIES, ["a"])]
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from("äbc"), st.integers(0, 40)), max_size=12), st.booleans())

@@ -45,54 +45,6 @@ async def status(machine: Machine) -> SyncStatusResult:
     return await machine.syncs.status(CALL, SyncStatusParams())
 
 
-async def test_devices_have_names_and_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with AsyncExitStack() as stack:
-        one, other = await two(stack, tmp_path)
-        shared = tmp_path / "shared"
-        await remember(one.over, "The first of all")
-        await remember(other.over, "The gateway was moved to Frankfurt")
-        await one.sync(shared, monkeypatch, name="laptop")
-        await other.sync(shared, monkeypatch)
-        found = await status(other)
-        assert found.name is None
-        assert set(by_name(found)) == {"laptop", "host"}
-        assert (by_name(found)["laptop"].wrote_at, by_name(found)["laptop"].own) == (NOON, False)
-        assert by_name(found)["host"].own
-        assert by_name(found)["host"].wrote_at is not None
-        await other.sync(shared, monkeypatch, name="desk")
-        await one.sync(shared, monkeypatch)
-        assert set(by_name(await status(one))) == {"laptop", "desk"}, "a new name travels without a new record"
-        assert (await status(one)).name == "laptop"
-        with monkeypatch.context() as patch:
-            patch.setattr(sync._Folder, "write", lambda *_: pytest.fail("nothing is new"))
-            await one.sync(shared, patch)
-            await other.sync(shared, patch)
-
-
-async def test_a_look_says_what_waits_and_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with AsyncExitStack() as stack:
-        one, other = await two(stack, tmp_path)
-        shared = tmp_path / "shared"
-        nothing = await other.look(shared, monkeypatch)
-        assert list(shared.iterdir()) == []
-        assert [(each.label, each.devices) for each in nothing.targets] == [(str(shared), [])]
-        await remember(one.over, "The first of all")
-        await one.sync(shared, monkeypatch, name="laptop")
-        for _ in range(2):
-            seen = await other.look(shared, monkeypatch)
-            assert (seen.targets[0].synced_at, by_name(seen)["laptop"].unread) == (None, 1)
-            assert by_name(seen)["laptop"].files == 0
-        assert (await status(other)).targets == []
-        await other.sync(shared, monkeypatch)
-        assert by_name(await other.look(shared, monkeypatch))["laptop"].unread == 0
-        await remember(one.over, "The second of all")
-        assert (await one.look(shared, monkeypatch)).targets[0].waiting == 1
-        await one.sync(shared, monkeypatch)
-        seen = await other.look(shared, monkeypatch)
-        assert (by_name(seen)["laptop"].files, by_name(seen)["laptop"].unread) == (1, 1)
-        assert by_name(await status(other))["laptop"].unread == 0, "as at the last sync"
-
-
 async def test_what_could_not_be_read_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with AsyncExitStack() as stack:
         one, other = await two(stack, tmp_path)
@@ -132,18 +84,6 @@ async def test_a_name_that_another_program_wrote(tmp_path: Path, monkeypatch: py
         (seen,) = (await other.look(shared, monkeypatch)).targets[0].devices
         assert (seen.name, seen.unread) == (None, 1)
         assert (await other.sync(shared, monkeypatch)).added == 1
-
-
-async def test_a_device_that_is_gone_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with AsyncExitStack() as stack:
-        one, other = await two(stack, tmp_path)
-        shared = tmp_path / "shared"
-        await remember(one.over, "The first of all")
-        await one.sync(shared, monkeypatch)
-        await other.sync(shared, monkeypatch)
-        shutil.rmtree(next(shared.rglob("device.json")).parent)
-        await other.sync(shared, monkeypatch)
-        assert (await status(other)).targets[0].devices == []
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")

@@ -14,9 +14,8 @@ import trio.testing
 
 from mnemond.api import recall
 from mnemond.api.registry import METHODS
-from mnemond.api.store_access import CLIENT_LEFT, FairLimiter
+from mnemond.api.store_access import FairLimiter
 from mnemond.api.types_memories import RecallParams
-from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.wire.dispatch import Call, Dispatcher
 from mnemond.wire.limits import Limits
 from mnemond.wire.params import Method
@@ -76,33 +75,6 @@ async def test_a_place_is_taken_at_once_where_there_is_one() -> None:
     turns = FairLimiter(2)
     with await turns.slot(call_of(1)), await turns.slot(call_of(1)):
         assert turns.waiting == 0
-
-
-async def test_who_has_left_is_passed_over() -> None:
-    turns, told = FairLimiter(1), list[str]()
-    left: set[int] = set()
-    done = trio.Event()
-
-    async def hold() -> None:
-        with await turns.slot(call_of(0)):
-            await done.wait()
-
-    async def ask(connection: int) -> None:
-        try:
-            with await turns.slot(call_of(connection, lambda: connection in left)):
-                told.append(f"{connection} served")
-        except MnemonError as error:
-            told.append(f"{connection}: {error.kind.name}: {error.message}")
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(hold)
-        await trio.testing.wait_all_tasks_blocked()
-        for connection in (1, 1, 2):
-            nursery.start_soon(ask, connection)
-        await trio.testing.wait_all_tasks_blocked()
-        left.add(1)
-        done.set()
-    assert sorted(told) == [f"1: {UNAVAILABLE.name}: {CLIENT_LEFT}"] * 2 + ["2 served"]
 
 
 async def test_no_place_is_lost_to_who_is_cancelled() -> None:

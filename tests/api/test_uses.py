@@ -15,7 +15,7 @@ from mnemond.api import uses as module
 from mnemond.api.recall import ReadHandlers
 from mnemond.api.requests import Identities
 from mnemond.api.store_access import OpenStore
-from mnemond.api.types_memories import ContextParams, ForgetParams, RecallParams, RememberParams
+from mnemond.api.types_memories import ForgetParams, RecallParams, RememberParams
 from mnemond.api.uses import GATHER_S, Uses
 from mnemond.embed.reranking import Rerankers
 from mnemond.errors import BUSY, STORAGE, MnemonError
@@ -23,7 +23,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import CompactResult, ContextResult, RecallResult
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import Insight, format_us
-from mnemond.model.outcomes import RememberResult, Used
+from mnemond.model.outcomes import RememberResult
 from mnemond.store.store import OnResult, Store
 from tests.api.factories import CALL, NOW_US, Bench, CountingIds, HandClock, bench
 
@@ -79,43 +79,6 @@ async def counting() -> AsyncIterator[Counting]:
         nursery.cancel_scope.cancel()
 
 
-async def test_what_comes_within_a_moment_is_one_write_with_counts(autojump_clock: MockClock) -> None:
-    desk = Desk()
-    async with counting() as over:
-        since = trio.current_time()
-        over.uses.note(desk.warm, ["a", "b"])
-        await trio.sleep(GATHER_S * 0.5)
-        over.uses.note(desk.warm, ["a", "c"])
-        await trio.sleep(GATHER_S * 0.49)
-        assert desk.writes == []
-        await trio.sleep(GATHER_S)
-        [(at, counts)] = desk.writes
-        assert at == pytest.approx(since + GATHER_S)
-        assert counts == {"a": 2, "b": 1, "c": 1}
-        over.uses.note(desk.warm, ["a"])  # the next moment begins anew
-        await trio.sleep(2 * GATHER_S)
-        assert [counts for _, counts in desk.writes[1:]] == [{"a": 1}]
-    assert over.defects == []
-
-
-async def test_each_store_has_a_write_of_its_own(autojump_clock: MockClock) -> None:
-    work, home = Desk("work"), Desk("home")
-    async with counting() as over:
-        over.uses.note(work.warm, ["a"])
-        over.uses.note(home.warm, ["a"])
-        over.uses.note(work.warm, ["a"])
-        await trio.sleep(2 * GATHER_S)
-    assert [counts for _, counts in work.writes + home.writes] == [{"a": 2}, {"a": 1}]
-
-
-async def test_an_answer_of_nothing_is_no_write(autojump_clock: MockClock) -> None:
-    desk = Desk()
-    async with counting() as over:
-        over.uses.note(desk.warm, [])
-        await trio.sleep(2 * GATHER_S)
-    assert desk.writes == []
-
-
 async def test_no_more_wait_than_there_is_room_for(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 3)
     desk = Desk()
@@ -126,26 +89,6 @@ async def test_no_more_wait_than_there_is_room_for(autojump_clock: MockClock, mo
         over.uses.note(desk.warm, ["d"])
         await trio.sleep(2 * GATHER_S)
     assert [counts for _, counts in desk.writes] == [{"a": 1, "b": 1, "c": 1}, {"d": 1}]
-
-
-async def test_many_are_written_a_few_at_a_time_with_room_for_others_between(
-    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "AT_ONCE", 2)
-    desk = Desk()
-    async with counting() as over:
-        over.uses.note(desk.warm, ["a", "b", "c", "d", "e"])
-        await trio.sleep(2 * GATHER_S)
-        assert [counts for _, counts in desk.writes] == [{"a": 1, "b": 1}]
-        over.uses.note(desk.warm, ["a"])  # while the others wait
-        desk.done[0](Used(op_id="one"))
-        await trio.sleep(0.5 * GATHER_S)
-        assert [counts for _, counts in desk.writes[1:]] == [{"c": 1, "d": 1}]
-        desk.done[1](MnemonError(STORAGE, "the disk failed"))
-        await trio.sleep(0.25 * GATHER_S)
-        assert [counts for _, counts in desk.writes[2:]] == [{"e": 1}]
-    assert [counts for _, counts in desk.writes[3:]] == [{"a": 1}]
-    assert over.defects == []
 
 
 async def test_a_stop_writes_what_is_left_of_many(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,36 +197,6 @@ async def test_a_recall_moves_count_time_and_importance_of_what_answered(tmp_pat
         assert (old.last_accessed_at, new.last_accessed_at) == (None, format_us(NOW_US + 3_600_000_000))
         assert new.updated_at == old.updated_at
         assert new.effective_importance > old.effective_importance
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        RecallParams(query="tea", touch=False),
-        RecallParams(query="tea", touch=False, compact=True),
-        ContextParams(query="tea", touch=False),
-        RecallParams(query="tea", basic=True),
-        ContextParams(query="tea", basic=True),
-        RecallParams(query="tea", as_of="2030-01-01T00:00:00Z"),
-        RecallParams(query=""),  # the newest fill it up
-        RecallParams(query="", compact=True),
-        RecallParams(query="", context=True),
-        ContextParams(query=""),
-        ContextParams(query="whether anybody plans a tea party in the garden of the museum"),  # hardly anything
-    ],
-)
-async def test_nothing_is_written_for_what_was_not_to_count(
-    tmp_path: Path, mock_clock: MockClock, params: RecallParams | ContextParams
-) -> None:
-    async with used(tmp_path) as over:
-        await fill(over, "tea at four", "coffee at five")
-        before = await snapshot_of(over)
-        if isinstance(params, RecallParams):
-            await over.reads.recall(CALL, params)
-        else:
-            await over.reads.context(CALL, params)
-        assert set((await counted(over, mock_clock)).values()) == {0}
-        assert (await snapshot_of(over)).generation == before.generation
 
 
 @pytest.mark.parametrize(

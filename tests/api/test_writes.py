@@ -12,7 +12,6 @@ from mnemond.errors import BUSY, STORAGE, MnemonError
 from mnemond.model.outcomes import ForgetResult, RememberResult
 from mnemond.store import store
 from mnemond.store.database import Opened
-from mnemond.wire.deferred import Deferred
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 
 
@@ -20,35 +19,6 @@ async def remember(over: Bench, content: str, **more: object) -> RememberResult:
     result = await over.remembering.remember(CALL, RememberParams(content=content, **more))  # type: ignore[arg-type]
     assert isinstance(result, RememberResult)
     return result
-
-
-async def test_without_an_embedder_a_memory_is_kept_and_the_reason_told(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        result = await remember(over, "tea at four")
-        assert (result.embedded, result.embed_error) == (False, "this store has no embedder")
-        snapshot = (await over.warm()).store.snapshot
-        assert (snapshot.live, snapshot.embedded) == (1, 0)
-
-
-async def test_a_text_without_direction_is_kept_and_the_reason_told(tmp_path: Path) -> None:
-    async with bench(tmp_path, ToyEmbedder()) as over:
-        result = await remember(over, "…")
-        assert (result.embedded, result.embed_error) == (False, "the embedder knows no word of this text")
-        assert (await remember(over, "tea")).embedded is True
-
-
-async def test_an_embedder_that_takes_long_works_in_a_thread(tmp_path: Path) -> None:
-    toy = ToyEmbedder(inline=False)
-    async with bench(tmp_path, toy) as over:
-        await over.warm()
-        later = over.remembering.remember(CALL, RememberParams(content="tea at four"))
-        assert not isinstance(later, Deferred)
-        result = await later
-        assert isinstance(result, RememberResult)
-        assert result.embedded is True
-        assert toy.threads
-        assert "MainThread" not in toy.threads
-        assert (await over.warm()).store.snapshot.embedded == 1
 
 
 async def test_a_rehearsal_is_answered_and_leaves_nothing(tmp_path: Path) -> None:

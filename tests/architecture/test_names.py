@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import pytest
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 SAYS_NOTHING = ("util", "utils", "helper", "helpers", "manager", "managers", "misc", "common")
@@ -59,6 +59,6 @@ def test_no_file_mentions_a_place_outside_the_repository() -> None:
     assert found == {}
 
 
-@pytest.mark.parametrize("path", ELSEWHERE)
+@each_row("path", ELSEWHERE)
 def test_a_mention_is_found(path: str) -> None:
     assert mentions_elsewhere(f"see {path}notes.txt") == [path]

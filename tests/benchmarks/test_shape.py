@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
-import pytest
-
 from benchmarks import shape
 from benchmarks.shape import Module, parse_module
+from tests.tables import each_row
 
 
 def tree(**sources: str) -> dict[str, Module]:
@@ -63,7 +62,7 @@ def test_structs_that_declare_the_same_fields_are_pairs() -> None:
     assert shape.pairs_of_declared(wider) == 1
 
 
-@pytest.mark.parametrize(("budget", "status"), [(4, 0), (3, 0), (2, 1)])
+@each_row(("budget", "status"), [(4, 0), (3, 0), (2, 1)])
 def test_only_lines_above_the_budget_fail(tmp_path: Path, budget: int, status: int) -> None:
     for file, lines in (("mnemond/a.py", 2), ("mnemonctl/b/c.py", 1), ("tests/d.py", 9)):
         (tmp_path / file).parent.mkdir(parents=True)

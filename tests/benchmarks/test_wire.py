@@ -100,7 +100,7 @@ def test_a_prepared_request_is_one_line() -> None:
     assert message.endswith(b"\n")
 
 
-@pytest.mark.parametrize("line", [b"[]\n", b'{"id": 1, "result": []}\n'])
+@each_row("line", [b"[]\n", b'{"id": 1, "result": []}\n'])
 def test_results_that_are_no_objects_are_errors(line: bytes) -> None:
     with pytest.raises(RpcError, match="not an object"):
         result_of(line)

@@ -78,6 +78,7 @@ def test_recall_fills_asks_scores_and_reports(tmp_path: Path, capsys: pytest.Cap
     assert "hit@1" in capsys.readouterr().out
 
 
+@pytest.mark.check_all
 def test_recall_stops_when_the_scorer_fails(tmp_path: Path) -> None:
     bench, scorer = tmp_path / "tiny.jsonl", tmp_path / "score.py"
     memory = {"type": "memory", "store": "s", "id": "m1", "seq": 0, "content": "Tea at four."}
@@ -96,6 +97,7 @@ def test_writers_count_acknowledged_memories() -> None:
             assert wire.call("status")["total_insights"] == 60
 
 
+@pytest.mark.check_all
 def test_writers_are_compared_with_both_bases(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -118,12 +120,14 @@ def test_sizes_measure_recall_floors_start_and_memory(capsys: pytest.CaptureFixt
     assert "60 memories" in capsys.readouterr().out
 
 
+@pytest.mark.check_all
 def test_ping_is_measured_beside_an_echo() -> None:
     figures = ping.measure(1)
     assert figures["ratio_median"] > 0
     assert "Python echo" in ping.render(figures)
 
 
+@pytest.mark.check_all
 def test_latency_runs_the_parts_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.json"
     assert latency.main(["--only", "client", "--rounds", "2", "--json", str(out)]) == 0
@@ -133,6 +137,7 @@ def test_latency_runs_the_parts_it_is_asked_for(tmp_path: Path, capsys: pytest.C
     assert "mnemonctl recall" in capsys.readouterr().out
 
 
+@pytest.mark.check_all
 def test_the_client_of_any_environment_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = Path(sys.executable).parent
     assert client.main(["--bin", str(directory), "--rounds", "1", "--json", str(tmp_path / "out.json")]) == 0

@@ -25,6 +25,7 @@ from mnemonctl.client import Client
 from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli.grammar import parse
 from mnemond.errors import INVALID_PARAMS, MnemonError
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -59,7 +60,7 @@ def test_neither_the_daemon_nor_other_commands_import_the_library() -> None:
     assert shown.stdout == "False\n"
 
 
-@pytest.mark.parametrize("argv", [["browse", "now"], ["browse", "--limit", "3"]])
+@each_row("argv", [["browse", "now"], ["browse", "--limit", "3"]])
 def test_usage_errors(argv: list[str]) -> None:
     answer = parse(CliRunParams(argv=argv))
     assert isinstance(answer, CliRunResult)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli.grammar import Invocation, Output, parse, success
@@ -20,9 +19,7 @@ from tests.cli.audit_results import (
     HISTORY,
     ID,
     KEPT,
-    LOG,
     OLD,
-    RECEIPT,
     REVIEWED,
     UNDONE,
 )
@@ -62,18 +59,6 @@ def test_gc_does_nothing_that_cannot_be_seen_first() -> None:
     assert "first: mnemonctl list --retired" in refused("gc", "--purge-deleted", "3")
     assert "the id has 3 characters; it needs 6" in refused("gc", "--keep", "1a2")
     assert "takes no arguments" in refused("gc", "1a2b3c")
-
-
-@each_row("text", ["x", "nan", "inf", ""])
-def test_a_threshold_is_a_number(text: str) -> None:
-    assert "must be a number" in refused("gc", "--threshold", text)
-
-
-def test_log_and_receipt_take_no_words() -> None:
-    assert asked("log", "--limit", "3") == ("log", {"limit": 3})
-    assert asked("receipt") == ("receipt", {})
-    assert "takes no arguments" in refused("log", "x")
-    assert "takes no arguments" in refused("receipt", "x")
 
 
 def test_a_memory_that_was_kept() -> None:
@@ -118,12 +103,6 @@ def test_nothing_to_collect() -> None:
     assert "more" not in shown("gc", msgspec.structs.replace(COLLECTABLE, candidates_found=1))
 
 
-def test_nothing_logged() -> None:
-    assert shown("log", []) == "nothing was done here yet\n"
-    assert shown("log", LOG, quiet=True) == ID + "\n"
-    assert len(shown("receipt", RECEIPT, quiet=True).splitlines()) == 2
-
-
 def test_a_large_undo_is_told_in_short() -> None:
     many = [UndoneMemory(f"{number:08x}", "revised", []) for number in range(12)]
     text = shown("undo", msgspec.structs.replace(UNDONE, memories=many, edges_missing=1, embed_error="no model"))
@@ -142,15 +121,6 @@ def test_an_undo_says_what_is_at_odds_with_what_is_back() -> None:
     assert f"\n    what is back holds: mnemonctl supersede {OLD[:8]} {ID[:8]}\n" in text
     assert f"\n    the other holds:    mnemonctl supersede {ID[:8]} {OLD[:8]}\n" in text
     assert "\x1b" not in text
-
-
-def test_a_history_without_a_chain() -> None:
-    alone = msgspec.structs.replace(HISTORY, chain=HISTORY.chain[1:], total_operations=len(HISTORY.operations))
-    text = shown("history", alone)
-    assert "→ 1a2b3c4d (" not in text
-    assert "earlier" not in text
-    strange = msgspec.structs.replace(HISTORY.operations[0], operation_type="SPLIT")
-    assert "  split  operation op-1" in shown("history", msgspec.structs.replace(alone, operations=[strange]))
 
 
 def test_what_became_of_links_is_told_once() -> None:
@@ -190,36 +160,6 @@ def test_what_became_of_links_is_told_once() -> None:
         "moved to c0ffee00: entity link 1a2b3c4d ↔ 9f8e7d6c, weight 0.30",
         "semantic link 1a2b3c4d ↔ 9f8e7d6c, weight 0.60, now 0.80",
         "+ semantic link 1a2b3c4d ↔ c0ffee00, weight 0.90",
-    ]
-
-
-def test_temporal_links_share_a_line() -> None:
-    heir, ends = (
-        "c0ffee00-0000-4000-8000-000000000003",
-        [f"{number:08x}-0000-4000-8000-000000000000" for number in range(9)],
-    )
-    had = [EdgeState(ID, end, "temporal", 0.5, {}, "auto") for end in ends[:6]]
-    had += [EdgeState(ID, ends[7], "temporal", 0.5, {}, "user"), EdgeState(ID, ends[0], "entity", 0.5, {}, "auto")]
-    has = [EdgeState(heir, end, "temporal", 0.5, {}, "auto") for end in ends[:3]]
-    has += [EdgeState(ID, ends[3], "temporal", 0.9, {}, "auto"), EdgeState(ID, ends[8], "temporal", 0.1, {}, "auto")]
-    before = msgspec.structs.replace(FIRST, edges=tuple(had))
-    after = msgspec.structs.replace(FIRST, superseded_by=heir, edges=tuple(has))
-    operation = MemoryOperation(
-        id=9,
-        operation_type="SUPERSEDE",
-        before_state=before,
-        after_state=after,
-        triggered_by="user",
-        op_id="op-9",
-        created_at=AT,
-        undoes=None,
-    )
-    history = msgspec.structs.replace(HISTORY, operations=[operation], total_operations=1)
-    lines = [line.strip() for line in shown("history", history).splitlines() if " link" in line]
-    assert lines == [
-        "temporal links: 3 moved to c0ffee00, 2 removed, 1 changed, 1 made",
-        "- temporal link 1a2b3c4d ↔ 00000007, weight 0.50",
-        "- entity link 1a2b3c4d ↔ 00000000, weight 0.50",
     ]
 
 
@@ -273,9 +213,7 @@ def test_what_goes_to_a_program_is_not_cut() -> None:
     assert changed(long, longer, UNLIMITED) == [f"    content: {long.content} → {longer.content}"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("was " * 40, "is now " * 40), ("was", "is now " * 40), ("was " * 40, "is now")]
-)
+@each_row(("old", "new"), [("was " * 40, "is now " * 40), ("was", "is now " * 40), ("was " * 40, "is now")])
 def test_a_terminal_shows_of_the_new_value_no_less_than_of_the_old(old: str, new: str) -> None:
     states = [msgspec.structs.replace(FIRST, content=content) for content in (old, new)]
     (line,) = changed(states[0], states[1], 80)
@@ -296,31 +234,6 @@ def test_a_link_that_is_the_same_is_not_told() -> None:
     ):  # fmt: skip
         shown_lines = changed(before, msgspec.structs.replace(FIRST, edges=(edge,)), 200)
         assert [line[line.index("weight") :] for line in shown_lines] == lines
-
-
-@each_row(
-    ("triggered_by", "told"),
-    [
-        ("user", "remembered"),
-        ("conv9", "remembered in conversation conv9"),
-        ("conversation:user", "remembered in conversation user"),
-        ("conversation:9", "remembered in conversation conversation:9"),
-        ("host:editor", "remembered by host:editor"),
-    ],
-)
-def test_a_conversation_does_nothing_by_itself(triggered_by: str, told: str) -> None:
-    operation = MemoryOperation(
-        id=9,
-        operation_type="CREATE",
-        before_state=None,
-        after_state=FIRST,
-        triggered_by=triggered_by,
-        op_id="op-9",
-        created_at=AT,
-        undoes=None,
-    )
-    history = msgspec.structs.replace(HISTORY, chain=[], operations=[operation], total_operations=1)
-    assert f"  {told}  operation op-9" in shown("history", history)
 
 
 def test_what_was_done_to_a_memory_that_is_purged_now() -> None:
@@ -363,18 +276,6 @@ def test_what_was_done_to_a_memory_that_is_purged_now() -> None:
         "taken out of recall, and purged since  operation op-10",
         "purged by system:purge: nothing of it is kept  operation op-11",
     ]
-
-
-def test_a_line_of_the_log_says_what_it_is_about() -> None:
-    line = LOG[0]
-    known = msgspec.structs.replace(line, words="We chose \x1b[31mSQLite")
-    recalled = msgspec.structs.replace(line, operation="recall", op_id=None, detail="", words="tea at four")
-    gone = msgspec.structs.replace(line, detail="", purged=True)
-    text = success(BY_NAME["log"], [known, recalled, gone], Output("text", style=Style(columns=120))).stdout
-    assert "\x1b" not in text
-    assert [each[56:] for each in text.splitlines()] == [
-        "We chose \\x1b[31mSQLite  (fact importance=3 channel=manual)", "tea at four", "purged",
-    ]  # fmt: skip
 
 
 def test_undo_says_what_it_is_about() -> None:

@@ -19,7 +19,6 @@ from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli.completion import (
     FLAG,
     LATEST,
-    MAX_CANDIDATES,
     SCRIPTS,
     SOURCES,
     Candidate,
@@ -79,35 +78,6 @@ def test_words_are_completed_from_the_declarations(typed: str, candidates: list[
     assert offered(typed) == candidates
 
 
-def test_an_empty_word_and_a_dash_show_everything() -> None:
-    assert offered("mnemonctl ") == list(dict.fromkeys(command.name.partition(" ")[0] for command in COMMANDS))
-    assert {"--store", "--json", "--help"} <= set(offered("mnemonctl -"))
-    assert {"--store", "--category", "--rerank", "--no-rerank"} <= set(offered("mnemonctl recall -"))
-
-
-@each_row(
-    ("words", "kind"),
-    [
-        (["get", ""], "memory"),
-        (["link", "1a2b3c4d", ""], "memory"),
-        (["link", "1a2b3c4d", "5e6f7a8b", ""], ""),
-        (["summarize", "1a2b3c4d", "5e6f7a8b", ""], "memory"),
-        (["embed", ""], "memory"),
-        (["list", "--before", ""], "memory"),
-        (["list", "--tag", ""], "tag"),
-        (["remember", "--tags", "a,b,c"], "tag"),
-        (["list", "--entity", ""], "entity"),
-        (["store", "set", ""], "store"),
-        (["--store", ""], "store"),
-        (["undo", ""], "operation"),
-        (["resolve", ""], "review"),
-        (["remember", ""], ""),
-    ],
-)
-def test_values_of_a_store_are_requested_by_kind(words: list[str], kind: str) -> None:
-    assert wanted(words).kind == kind
-
-
 def test_every_declared_kind_has_a_source() -> None:
     kinds = {
         str(field.extra.get("completes", ""))
@@ -153,11 +123,6 @@ def test_a_description_is_one_line_without_control_characters() -> None:
     assert shown.count("\n") == shown.count("\t") == 1
     assert "\x1b" not in shown
     assert len(shown) < 90
-
-
-def test_an_answer_is_short() -> None:
-    found = [Candidate(str(number)) for number in range(2 * MAX_CANDIDATES)]
-    assert answer("bash", Wanted(""), found).count("\n") == MAX_CANDIDATES
 
 
 # ---------------------------------------------------------------- through the daemon and the client

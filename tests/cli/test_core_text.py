@@ -8,7 +8,7 @@ from mnemond.api.types_daemon import CliRunParams
 from mnemond.cli.grammar import Invocation, Output, parse, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from tests.cli.core_results import CORE_RESULTS, ID, OTHER, SHOWN
+from tests.cli.core_results import CORE_RESULTS, SHOWN
 from tests.tables import each_row
 
 
@@ -33,12 +33,6 @@ def test_what_is_asked_for(argv: list[str], method: str, params: dict[str, objec
     parsed = parse(CliRunParams(argv=argv))
     assert isinstance(parsed, Invocation), parsed
     assert (parsed.method, parsed.params) == (method, params)
-
-
-def test_a_text_may_come_from_standard_input() -> None:
-    parsed = parse(CliRunParams(argv=["core", "set", "-"], stdin="I like tea\nand quiet\n"))
-    assert isinstance(parsed, Invocation), parsed
-    assert parsed.params == {"text": "I like tea\nand quiet"}
 
 
 @each_row(
@@ -66,14 +60,6 @@ def test_none_yet_a_former_one_and_the_same_again() -> None:
     assert shown("core update", same).startswith("The core summary says the same: version 3 of ana")
     empty = msgspec.structs.replace(CORE_RESULTS["core.history"], versions=[])  # type: ignore[type-var]
     assert shown("core history", empty) == 'No core summary in store "default" yet\n'
-
-
-def test_ids_and_numbers_alone() -> None:
-    quiet = {name: shown(name.replace(".", " "), result, quiet=True) for name, result in CORE_RESULTS.items()}
-    assert quiet == {
-        "core.show": f"{ID}\n", "core.update": "3\n", "core.set": "4\n", "core.history": "3\n2\n",
-        "core.diff": f"{ID}\n{OTHER}\n",
-    }  # fmt: skip
 
 
 def test_a_hostile_text_stays_a_text() -> None:

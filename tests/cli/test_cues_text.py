@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli.grammar import Invocation, Output, parse, success
@@ -34,7 +33,7 @@ def test_what_is_asked_for(argv: list[str], method: str, params: dict[str, objec
     assert (parsed.method, parsed.params) == (method, params)
 
 
-@pytest.mark.parametrize("argv", [["--missing", "--apply", "x"], ["--apply", "x", "-n", "5"], ["more"]])
+@each_row("argv", [["--missing", "--apply", "x"], ["--apply", "x", "-n", "5"], ["more"]])
 def test_what_is_no_request(argv: list[str]) -> None:
     parsed = parse(CliRunParams(argv=["cues", *argv]))
     assert isinstance(parsed, CliRunResult)

@@ -39,12 +39,6 @@ def test_what_people_read() -> None:
     assert render_doctor(RESULT, Style()) == TEXT
 
 
-def test_quiet_says_problems_alone() -> None:
-    assert render_doctor(RESULT, Style(quiet=True)) == "".join(TEXT.splitlines(keepends=True)[3:6])
-    sound = msgspec.structs.replace(RESULT, checks=RESULT.checks[:3])
-    assert render_doctor(sound, Style(quiet=True)) == ""
-
-
 def test_nothing_in_it_drives_a_terminal() -> None:
     hostile = ProblemView("\x1b]52;c;aGk=\x07", "\u202egpj.exe", "a\nb")
     checks = [

@@ -91,12 +91,6 @@ def test_results() -> None:
     assert "op_id" not in shown(first)
 
 
-def test_quiet_results() -> None:
-    assert [shown(result, quiet=True) for result in (STATUS, EMBEDDED, RAN, SWITCHING, ABORTED, CALIBRATED)] == [
-        "1230/1234\n", f"{ID}\n", "1\n", "nomic\n", "nomic\n", "unrelated .40, paraphrases .90\n",
-    ]  # fmt: skip
-
-
 def test_a_store_without_an_embedder() -> None:
     bare = msgspec.structs.replace(
         STATUS, provider=None, reason=None, model=None, dimension=None, stale=0, work=None, switch=None,
@@ -107,17 +101,6 @@ def test_a_store_without_an_embedder() -> None:
         "  calibrated  no: nothing is known of this model; try --calibrate\n"
         "  links from  .81, candidates from .53\n"
     )
-
-
-def test_a_store_that_is_well_and_measured() -> None:
-    work = msgspec.structs.replace(STATUS.work, failed=0, waiting=None)  # type: ignore[type-var]
-    well = msgspec.structs.replace(
-        STATUS, available=True, work=work, calibration=CalibrationView(0.3, 0.8, "measured")
-    )  # fmt: skip
-    text = shown(well)
-    assert "  at work     switch, 512 of 1,234\n" in text
-    assert "256 dimensions), available" in text
-    assert "measured on this store" in text
 
 
 @each_row("quiet", [False, True])

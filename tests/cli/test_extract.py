@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.api.types_extract import (
@@ -22,8 +21,6 @@ from tests.cli.extraction_results import EXTRACTED
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
 from tests.tables import each_row
 
-TALK = [{"role": "user", "content": "I prefer tabs"}]
-
 
 def parsed(*argv: str, stdin: str | None = None) -> dict[str, object]:
     found = parse(CliRunParams(argv=["extract", *argv], stdin=stdin))
@@ -40,23 +37,6 @@ def refused(*argv: str, stdin: str | None = None) -> str:
     return found.stderr
 
 
-@each_row(
-    ("argv", "stdin", "messages"),
-    [
-        (["I", "prefer", "tabs"], None, TALK),
-        (["I prefer tabs", "--assistant", "ok"], None, [*TALK, {"role": "assistant", "content": "ok"}]),
-        (["ok", "--role", "assistant", "--name", "Bo"], None, [{"role": "assistant", "content": "ok", "name": "Bo"}]),
-        (["-"], "I prefer tabs\n", TALK),
-        (["-"], '[{"role": "user", "content": "I prefer tabs"}]', TALK),
-        (["-"], ' {"content": "x"}', {"content": "x"}),
-        (["--messages", '[{"role": "user", "content": "I prefer tabs"}]'], None, TALK),
-        (["--messages", "-"], '"I prefer tabs"', "I prefer tabs"),
-    ],
-)
-def test_what_was_said(argv: list[str], stdin: str | None, messages: object) -> None:
-    assert parsed(*argv, stdin=stdin) == {"messages": messages}
-
-
 def test_every_option() -> None:
     assert parsed(
         "x", "--whole", "--no-infer", "--importance-threshold", "5", "--observation-date", "2026-02-18T10:00:00Z",
@@ -71,9 +51,7 @@ def test_every_option() -> None:
     assert parsed("x", "--now", "2026-02-18T10:00:00Z")["observation_date"] == "2026-02-18T10:00:00Z"
 
 
-@pytest.mark.parametrize(
-    "text", ['[{"content": "Ana works at Acme"}]', '{"facts": [{"content": "Ana works at Acme"}]}']
-)
+@each_row("text", ['[{"content": "Ana works at Acme"}]', '{"facts": [{"content": "Ana works at Acme"}]}'])
 def test_facts_of_the_host(text: str) -> None:
     expected = {"facts": [{"content": "Ana works at Acme"}]}
     assert parsed("--facts", text) == parsed("--facts", "-", stdin=text) == expected
@@ -106,24 +84,6 @@ def with_fact(**fields: object) -> ExtractResult:
     fact = msgspec.structs.replace(EXTRACTED.facts[0], redacted=[], **fields)
     counts = ExtractCounts(**{str(fact.action).lower(): 1})
     return msgspec.structs.replace(EXTRACTED, facts=[fact], dropped=[], counts=counts)
-
-
-def test_ids_alone() -> None:
-    assert shown(EXTRACTED, quiet=True) == f"{EXTRACTED.facts[0].memory_id}\n"
-    assert shown(with_fact(action="NONE", memory_id=None), quiet=True) == ""
-
-
-@each_row(
-    ("fields", "line"),
-    [
-        ({"action": "CREATE", "resolution": None, "previous_id": None}, "1a2b3c4d  new "),
-        ({"action": "NONE", "resolution": "DUPLICATE", "previous_id": None}, "1a2b3c4d  known "),
-        ({"action": "NONE", "resolution": None, "memory_id": None, "previous_id": None}, "--------  too little"),
-        ({"action": "FAILED", "resolution": None, "memory_id": None, "reason": "busy"}, "--------  failed "),
-    ],
-)
-def test_fates(fields: dict[str, object], line: str) -> None:
-    assert line in shown(with_fact(**fields))
 
 
 def test_what_a_known_fact_added_to_its_memory() -> None:

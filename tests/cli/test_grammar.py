@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import get_args
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,14 +13,13 @@ from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.api.types_memories import FilterParams
 from mnemond.cli import parser
 from mnemond.cli.grammar import Invocation, parse
-from mnemond.cli.help import BY_NAME, COMMANDS, PREFIXES
+from mnemond.cli.help import BY_NAME, COMMANDS
 from mnemond.cli.output import SHORT_ID, text_width
-from mnemond.cli.parser import GLOBAL_FLAGS, GLOBAL_VALUES, GLOBALS, Group
+from mnemond.cli.parser import GLOBAL_FLAGS, GLOBAL_VALUES, GLOBALS
 from mnemond.errors import KINDS
 from mnemond.model.memory import CATEGORIES, ENTITY_MODES, STATUSES
 from mnemond.wire.params import MIN_PREFIX, IdOrPrefix
 from tests.tables import each_row
-from tests.timing import cpu_s
 
 
 def line(*argv: str, **facts: object) -> CliRunParams:
@@ -135,12 +133,7 @@ def test_what_is_missing_is_named(argv: list[str], sentence: str) -> None:
     assert sentence in result.stderr
 
 
-def test_a_prompt_may_come_from_standard_input() -> None:
-    found = request("hook", "--dry-run", "prompt", "-", stdin="Which port?\n")
-    assert found == ("hook.preview", {"moment": "prompt", "text": "Which port?"})
-
-
-@pytest.mark.parametrize("command", [["recall", "tea"], ["search", "tea"], ["list"]])
+@each_row("command", [["recall", "tea"], ["search", "tea"], ["list"]])
 def test_every_filter_of_whatever_looks_for_memories(command: list[str]) -> None:
     method, params = request(
         *command, "--cat", "fact", "--source", "git", "--channel", "hook", "--tags", "a,b", "--tag", "c",
@@ -166,14 +159,6 @@ def test_every_filter_of_whatever_looks_for_memories(command: list[str]) -> None
     msgspec.convert(params, METHODS[method].params)
 
 
-@each_row("text", ["", "x", "[1]", "{", "3", '{"a":\udcff}'])
-def test_metadata_that_are_no_object_are_refused_where_they_are_typed(text: str) -> None:
-    parsed = parse(line("list", "--metadata", text))
-    assert isinstance(parsed, CliRunResult)
-    assert parsed.exit_code == 2
-    assert "--metadata must be a JSON object, such as" in parsed.stderr
-
-
 @each_row(
     ("typed", "metadata"),
     [
@@ -191,20 +176,6 @@ def test_metadata_as_json_or_as_names_and_values(typed: list[str], metadata: dic
     assert request("list", *options) == ("list", {"metadata": metadata})
 
 
-def test_the_intent_of_a_question() -> None:
-    assert request("recall", "tea", "--intent", "why") == ("recall", {"query": "tea", "intent": "why"})
-
-
-def test_a_dash_is_standard_input_without_its_last_line_break() -> None:
-    assert request("remember", "-", stdin="two\nlines\n") == ("remember", {"content": "two\nlines"})
-
-
-def test_a_dash_without_standard_input_is_refused() -> None:
-    result = answered("remember", "-")
-    assert result.exit_code == 2
-    assert "standard input" in result.stderr
-
-
 @each_row(
     ("env", "argv", "store"),
     [("work", [], "work"), ("work", ["--store", "home"], "home"), ("", [], None), (None, [], None)],
@@ -212,10 +183,6 @@ def test_a_dash_without_standard_input_is_refused() -> None:
 def test_store_resolution(env: str | None, argv: list[str], store: str | None) -> None:
     _, params = request("recall", "x", *argv, env_store=env)
     assert params.get("store") == store
-
-
-def test_the_environment_names_no_store_for_commands_without_one() -> None:
-    assert request("store", "list", env_store="work") == ("store.list", {})
 
 
 @each_row(
@@ -325,19 +292,9 @@ def test_help_is_laid_out_where_there_is_no_terminal_too() -> None:
     assert parsed.stdout == answered("remember", "--help").stdout
 
 
-def test_a_page_goes_on_after_no_shorter_beginning_of_an_id() -> None:
-    assert "the id has 5 characters; it needs 6" in answered("list", "--before", "1a2b3").stderr
-
-
 def test_the_shortest_prefix_is_that_of_the_protocol() -> None:
     metadata = get_args(IdOrPrefix)[1]
     assert metadata.min_length == MIN_PREFIX <= SHORT_ID
-
-
-@each_row("name", [command.name for command in COMMANDS])
-def test_no_option_is_suggested_for_nonsense(name: str) -> None:
-    for nonsense in ("--bogus", "--weird", "--gently", "--loudly", "--x"):
-        assert parser.nearest_option(nonsense, BY_NAME[name].parser.option_names()) is None
 
 
 def test_every_synonym_means_a_command() -> None:
@@ -360,41 +317,10 @@ def test_help_for_everything(argv: list[str]) -> None:
     assert all(f"  {command.name}" in result.stdout for command in COMMANDS)
 
 
-@each_row("group", PREFIXES)
-def test_groups_have_help(group: str) -> None:
-    assert answered(group).stdout == answered(group, "--help").stdout == answered("help", group).stdout
-    assert answered(group).stdout.startswith("Examples\n")
-
-
-def test_help_about_an_unknown_command_suggests_one() -> None:
-    assert "Did you mean: mnemonctl recall?" in answered("help", "recal").stderr
-
-
-@each_row("wait", ["0", "-1", "nan", "1e9", "soon"])
-def test_how_long_to_wait_is_checked(wait: str) -> None:
-    assert understood("daemon", "start", "--wait", "2.5").options["wait"] == 2.5
-    assert "--wait: must be " in answered("daemon", "start", f"--wait={wait}").stderr
-
-
-def test_help_after_two_dashes_is_text() -> None:
-    assert request("recall", "--", "--help") == ("recall", {"query": "--help"})
-
-
-@pytest.mark.parametrize("argv", [["version"], ["--version"], ["recall", "--version"]])
+@each_row("argv", [["version"], ["--version"], ["recall", "--version"]])
 def test_version(argv: list[str]) -> None:
     assert answered(*argv).stdout.startswith("mnemonctl 0.")
     assert '"protocol":1' in answered(*argv, "--json").stdout
-
-
-def test_parsers_keep_nothing_between_lines() -> None:
-    assert request("remember", "a", "--tag", "x")[1]["tags"] == ["x"]
-    assert request("remember", "a", "--tag", "y")[1]["tags"] == ["y"]
-
-
-@each_row("option", ["--state=on", "--enforce=deny", "--id=1a2b3c4d"])
-@each_row("command", [("off",), ("on", "1a2b3c4d"), ("enforce", "1a2b3c4d", "ask")])
-def test_a_rule_is_set_by_words_alone(command: tuple[str, ...], option: str) -> None:
-    assert "has no option" in answered("rules", *command, option).stderr
 
 
 def test_a_switch_names_one_rule_or_none() -> None:
@@ -438,28 +364,6 @@ def test_any_line_is_understood_or_answered(argv: list[str]) -> None:
     if isinstance(parsed, CliRunResult):
         assert parsed.exit_code in {0, 2}
         assert bool(parsed.stdout) != bool(parsed.stderr)
-
-
-def test_a_cluster_of_short_options_is_not_taken_apart_letter_by_letter() -> None:
-    result = parse(CliRunParams(argv=["recall", "-" + "q" * 1_000_000]))
-    assert isinstance(result, CliRunResult)
-    assert result.exit_code == 2
-    assert len(result.stderr) < 1000
-
-
-@pytest.mark.parametrize("argv", [["rebmemer" * 100_000], ["list", "--" + "timil" * 100_000]])
-def test_the_letters_of_a_long_word_are_not_sorted_for_each_name(argv: list[str]) -> None:
-    BY_NAME["list"].parser.option_names()
-    assert isinstance(parse(line(*argv)), CliRunResult)
-    assert cpu_s(lambda: parse(line(*argv))) < 0.5
-
-
-def test_help_groups_commands_with_the_everyday_ones_first() -> None:
-    page = answered("--help").stdout.partition("\nCommands\n")[2].partition("Options of every command")[0]
-    headings = [line.strip() for line in page.splitlines() if line.startswith(" ") and not line.startswith("  ")]
-    assert headings == [str(group) for group in Group]
-    everyday = page.partition(" Everyday\n")[2].partition("\n\n")[0].splitlines()
-    assert [line.split()[0] for line in everyday if line[2] != " "] == ["remember", "recall", "list", "forget", "undo"]
 
 
 def test_no_option_of_a_command_has_two_meanings() -> None:

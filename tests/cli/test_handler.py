@@ -12,14 +12,12 @@ import trio
 
 from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.cli.run import CliHandler
-from mnemond.errors import INVALID_PARAMS, KINDS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, invalid
-from mnemond.model.answers import ListResult, RecallResult
+from mnemond.errors import INVALID_PARAMS, KINDS, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.wire.deferred import Deferred, Spawn, run_now
 from mnemond.wire.dispatch import Call
 from mnemond.wire.params import PROTOCOL
 from tests.cli.audit_results import COLLECTABLE, HISTORY, REVIEWED
-from tests.cli.results import CREATED, DIFFERENCES, ID, LISTED, RECALLED, REMEMBERED, SEARCHED
-from tests.cli.test_text import TRANSCRIPTS
+from tests.cli.results import CREATED, DIFFERENCES, LISTED, RECALLED, SEARCHED
 from tests.tables import each_row
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
@@ -64,84 +62,10 @@ def test_json_where_there_is_no_terminal() -> None:
     assert asked == ("recall", {"query": "x", "store": "work"})
 
 
-@each_row(
-    ("tty", "argv", "text"),
-    [(True, [], True), (False, [], False), (True, ["--json"], False), (False, ["--text"], True),
-     (True, ["--text", "--json"], False)],
-)  # fmt: skip
-def test_the_form_of_the_answer(tty: bool, argv: list[str], text: bool) -> None:
-    answer, _ = run(lambda: CREATED, "store", "create", "work", *argv, tty=tty)
-    assert answer.stdout.startswith("Created") is text
-
-
-def test_quiet_may_stand_in_front_of_another_short_option() -> None:
-    answer, asked = run(lambda: LISTED, "list", "-qn", "3")
-    assert answer.stdout == f"{ID}\n"
-    assert asked == ("list", {"limit": 3})
-
-
-@pytest.mark.parametrize(("argv", "text"), [(["-q"], True), (["--quiet"], True), (["-q", "--json"], False)])
-def test_quiet_is_text_everywhere_unless_json_is_asked_for(argv: list[str], text: bool) -> None:
-    answer, _ = run(lambda: REMEMBERED, "remember", "x", *argv)
-    assert (answer.stdout == f"{ID}\n") is text
-    refused, _ = run(refuse(MnemonError(NOT_FOUND, "no such store")), "remember", "x", *argv)
-    assert refused.stderr.startswith("mnemonctl: ") is text
-
-
-@each_row(
-    ("tty", "tty_err", "argv", "text"),
-    [
-        (False, True, [], True),
-        (True, False, [], False),
-        (False, True, ["--json"], False),
-        (True, False, ["--text"], True),
-    ],
-)
-def test_errors_have_the_form_of_their_own_stream(tty: bool, tty_err: bool, argv: list[str], text: bool) -> None:
-    answer, _ = run(refuse(MnemonError(NOT_FOUND, "no \x9b store")), "list", *argv, tty=tty, tty_err=tty_err)
-    assert answer.stderr.startswith("mnemonctl: no \\x9b store") is text
-    unparsed = run(refuse(MnemonError(NOT_FOUND, "never asked")), "nonsense", *argv, tty=tty, tty_err=tty_err)
-    assert unparsed.stderr.startswith("mnemonctl: ") is text
-
-
 @pytest.mark.parametrize("tty_err", [False, True])
 def test_json_errors_are_harmless_on_a_terminal(tty_err: bool) -> None:
     answer, _ = run(refuse(MnemonError(NOT_FOUND, "no \x9b store")), "list", "--json", tty=not tty_err, tty_err=tty_err)
     assert ("\x9b" not in answer.stderr) is tty_err
-
-
-def test_text_for_a_program_is_neither_cut_nor_wrapped() -> None:
-    content = "a word and " * 40 + "the end"
-    listed = LISTED.insights[0]
-    long = msgspec.structs.replace(listed, content=content, tags=("tag",) * 60)
-    answer, _ = run(lambda: ListResult(insights=[long], next=None), "list", "--text")
-    assert answer.stdout.endswith(f"{content}\n")
-    found = msgspec.structs.replace(RECALLED.results[0], insight=long)
-    recalled = RecallResult(results=[found], meta=RECALLED.meta)
-    answer, _ = run(lambda: recalled, "recall", "x", "--text")
-    assert f"   {content}\n   {' '.join(['#tag'] * 60)}\n   score" in answer.stdout
-    narrow, _ = run(lambda: recalled, "recall", "x", tty=True, columns=40)
-    assert max(map(len, narrow.stdout.split("\n\n")[0].splitlines())) <= 40
-
-
-def test_a_deferred_result_is_rendered_when_it_is_settled() -> None:
-    later: Deferred[object] = Deferred()
-    answer, _ = run(lambda: later, "remember", "x", tty=True)
-    assert isinstance(answer, Deferred)
-    heard: list[CliRunResult] = []
-    answer.subscribe(lambda: heard.append(answer.result()))
-    assert not answer.settled
-    assert heard == []
-    later.resolve(REMEMBERED)
-    assert heard == [CliRunResult(0, False, TRANSCRIPTS["remember"], "")]
-    assert answer.settled
-
-
-def test_a_deferred_failure_becomes_text_and_an_exit_code() -> None:
-    later: Deferred[object] = Deferred()
-    answer, _ = run(lambda: later, "remember", "x", tty=True)
-    later.fail(MnemonError(STORAGE, "the disk is full", hint="free some space", outcome="rejected"))
-    assert answer.result() == CliRunResult(5, False, "", "mnemonctl: the disk is full\n  free some space\n")
 
 
 def test_a_defect_in_a_deferred_result_reaches_the_asker() -> None:
@@ -150,22 +74,6 @@ def test_a_defect_in_a_deferred_result_reaches_the_asker() -> None:
     later.fail(ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):
         answer.result()
-
-
-async def test_a_coroutine_is_awaited() -> None:
-    async def slowly() -> object:
-        return CREATED
-
-    answer, _ = run(slowly, "store", "create", "work", tty=True)
-    assert answer == CliRunResult(0, False, 'Created store "work"\n', "")
-
-
-async def test_a_coroutine_that_fails_becomes_text_and_an_exit_code() -> None:
-    async def slowly() -> object:
-        raise MnemonError(NOT_FOUND, "no store is called work")
-
-    answer, _ = run(slowly, "status", "--store", "work", tty=True)
-    assert answer == CliRunResult(3, False, "", "mnemonctl: no store is called work\n")
 
 
 @each_row("kind", KINDS)

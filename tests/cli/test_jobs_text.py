@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
-from mnemond.api.types_daemon import CliRunParams, CliRunResult
+from mnemond.api.types_daemon import CliRunParams
 from mnemond.cli.grammar import Invocation, Output, parse, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from tests.cli.job_results import JOB_RESULTS, QUESTION, RAN
+from tests.cli.job_results import QUESTION, RAN
 from tests.cli.results import STATUS
 from tests.tables import each_row
 
@@ -37,17 +36,6 @@ def test_what_is_asked_for(argv: list[str], method: str, params: dict[str, objec
     assert (parsed.method, parsed.params) == (method, params)
 
 
-@pytest.mark.parametrize(
-    ("argv", "said"),
-    [(["jobs", "run"], "jobs run needs the name of a job"), (["jobs", "list", "prune"], "takes no arguments")],
-)
-def test_what_is_refused(argv: list[str], said: str) -> None:
-    parsed = parse(CliRunParams(argv=argv, tty_err=True))
-    assert isinstance(parsed, CliRunResult)
-    assert parsed.exit_code == 2
-    assert said in parsed.stderr
-
-
 @each_row(
     ("fields", "expected"),
     [
@@ -59,11 +47,6 @@ def test_what_is_refused(argv: list[str], said: str) -> None:
 )
 def test_how_a_run_ended(fields: dict[str, object], expected: str) -> None:
     assert shown("jobs run", msgspec.structs.replace(RAN, **fields)) == expected
-
-
-def test_quiet_says_the_essential() -> None:
-    assert shown("jobs list", JOB_RESULTS["jobs.list"], quiet=True) == "decay_refresh\nprune\nbackup\n"
-    assert shown("jobs run", RAN, quiet=True) == "300\n"
 
 
 def test_status_says_what_a_job_asks() -> None:

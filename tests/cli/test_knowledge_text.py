@@ -8,7 +8,7 @@ from mnemond.api.types_daemon import CliRunParams
 from mnemond.cli.grammar import Invocation, Output, parse, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from tests.cli.knowledge_results import CONSOLIDATED, GROUPED, ID, SUMMED
+from tests.cli.knowledge_results import CONSOLIDATED, GROUPED, ID
 from tests.cli.revision_results import REVIEWS, WAITING
 from tests.tables import each_row
 
@@ -49,10 +49,6 @@ def test_a_review_shows_what_a_merge_would_store() -> None:
     text = shown("reviews", msgspec.structs.replace(REVIEWS, reviews=[merge]))
     assert "  merged  Berlin" in text
     assert "\x1b[2J" not in text
-
-
-def test_a_summary_by_its_id_alone() -> None:
-    assert shown("summarize", SUMMED, quiet=True) == f"{SUMMED.id}\n"
 
 
 def test_no_communities_and_the_numbers_alone() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,9 +10,8 @@ from mnemond.api.types_daemon import CliRunResult
 from mnemond.cli.grammar import Invocation, Output, parse, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from mnemond.model import memory
 from mnemond.model.answers import Retirement
-from tests.cli.results import DETAIL, GOT, ID, LINKED, OLD, PINNED, SEARCHED, UNLINKED
+from tests.cli.results import GOT, ID, LINKED, OLD, PINNED, SEARCHED
 from tests.cli.test_grammar import answered, line, request
 from tests.cli.test_text import shown
 from tests.tables import each_row
@@ -102,11 +100,6 @@ def test_any_line_is_understood_or_answered(argv: list[str]) -> None:
     assert isinstance(parsed, (Invocation, CliRunResult))
 
 
-@pytest.mark.parametrize("command", ["link", "unlink", "related"])
-def test_the_types_of_a_link_are_those_of_the_model(command: str) -> None:
-    assert ", ".join(memory.EDGE_TYPES) in " ".join(answered("help", command).stdout.split())
-
-
 def test_what_became_of_a_link() -> None:
     replace = msgspec.structs.replace
     assert shown("link", replace(LINKED, created=False, updated=True)).startswith("Changed the link 1a2b3c4d → ")
@@ -122,15 +115,6 @@ def test_what_became_of_a_link() -> None:
     assert max(map(len, wide.splitlines())) <= 60
 
 
-def test_what_became_of_an_unlink() -> None:
-    replace = msgspec.structs.replace
-    assert (
-        shown("unlink", replace(UNLINKED, replayed=True)).splitlines()[0].endswith("(done before, with the same op_id)")
-    )
-    left = shown("unlink", replace(UNLINKED, cause_other_way=True)).splitlines()[1]
-    assert left.endswith("from 9f8e7d6c to 1a2b3c4d is left: mnemonctl unlink 9f8e7d6c 1a2b3c4d --type causal")
-
-
 def test_nothing_related_and_nothing_found() -> None:
     assert shown("related", []) == "nothing is linked to it\n"
     assert shown("search", msgspec.structs.replace(SEARCHED, results=[])) == "no memory has any of these words\n"
@@ -139,25 +123,6 @@ def test_nothing_related_and_nothing_found() -> None:
 def test_what_was_pinned_already_leaves_nothing_to_undo() -> None:
     text = shown("pin", msgspec.structs.replace(PINNED, message="it was pinned already", changed=False))
     assert text == "Pinned 1a2b3c4d: it was pinned already\n"
-
-
-def test_unpinned() -> None:
-    text = shown("pin", msgspec.structs.replace(PINNED, status="unpinned", message="an ordinary memory again"))
-    assert text == "Unpinned 1a2b3c4d: an ordinary memory again\n  undo: mnemonctl undo op-5\n"
-
-
-def test_a_pinned_memory_is_shown_as_one() -> None:
-    assert "pinned" not in shown("get", GOT)
-    pinned = msgspec.structs.replace(GOT, insight=msgspec.structs.replace(DETAIL, pinned=True, access_count=0))
-    text = shown("get", pinned)
-    assert "\n  pinned                true\n" in text
-    assert "\n  access count          0\n" in text
-
-
-def test_a_link_is_shown_with_its_sub_type() -> None:
-    backbone = msgspec.structs.replace(GOT.links[2], sub_type="back\x1bbone")
-    text = shown("get", msgspec.structs.replace(GOT, links=[backbone]))
-    assert "5e3a1000  temporal back\\x1bbone .33\n" in text
 
 
 @each_row(

@@ -22,7 +22,6 @@ from mnemond.model.answers import CompactHit, CompactResult, LogLine
 from mnemond.model.outcomes import CausalCandidate
 from mnemond.wire.deferred import run_now
 from mnemond.wire.dispatch import Call
-from mnemond.wire.params import SERVER_VERSION
 from tests.cli import audit_results, embed_results, results
 from tests.cli.results import ID, OLD, RECALLED, SEARCHED
 from tests.tables import each_row
@@ -66,16 +65,6 @@ def error(*argv: str, methods: Methods | None = None) -> str:
     done = run(methods or Methods(), *argv)
     assert (done.exit_code, done.stdout) == (1, "")
     return done.stderr
-
-
-def test_a_recall_is_ranked_as_mnemon_ranks() -> None:
-    methods = Methods(recall=RECALLED)
-    done = run(methods, "recall", "why", "SQLite", "--verbose", "--intent", "why", "--source=agent", env_store="work")
-    assert methods.asked == [
-        ("recall", {"store": "work", "query": "why SQLite", "limit": 10, "source": "agent", "intent": "why",
-                    "profile": "mnemon"}),
-    ]  # fmt: skip
-    assert msgspec.json.decode(done.stdout)["meta"]["intent"] == RECALLED.meta.intent
 
 
 INSIGHT_KEYS = [
@@ -210,12 +199,6 @@ def test_standard_input_is_the_text_of_a_dash() -> None:
     assert methods.asked[0][1]["query"] == "two words"
 
 
-def test_options_may_precede_the_command_and_what_follows_dashes_is_text() -> None:
-    methods = Methods(search=SEARCHED)
-    run(methods, "--store", "work", "search", "--limit=3", "--", "--brief")
-    assert methods.asked == [("search", {"store": "work", "query": "--brief", "limit": 3})]
-
-
 def test_read_only_calls_of_what_writes_are_refused_before_they_are_made() -> None:
     assert "--readonly was given" in error("remember", "x", "--readonly")
     methods = Methods(recall=RECALLED)
@@ -304,18 +287,6 @@ def test_every_command_has_a_page_and_is_listed(command: mnemon.MnemonCommand) -
     assert f"  {command.name} {command.usage}".rstrip() in run(Methods(), "--help").stdout
     if words[0] == "store":
         assert f"  {command.name}" in run(Methods(), "store").stdout
-
-
-def test_the_first_page_lists_mnemons_commands_alone() -> None:
-    page = run(Methods(), "--help").stdout
-    assert page == run(Methods()).stdout == run(Methods(), "help").stdout
-    listed = page.split("Options of every command")[0]
-    assert not any(f"\n  {name} " in listed for name in ("undo", "list", "update", "supersede", "daemon"))
-
-
-def test_the_version_is_that_of_the_daemon() -> None:
-    for flag in ("--version", "-v"):
-        assert run(Methods(), flag).stdout == f"mnemon version {SERVER_VERSION} (mnemond)\n"
 
 
 def test_the_client_runs_the_same_commands_as_the_help_says() -> None:

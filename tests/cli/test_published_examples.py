@@ -187,11 +187,6 @@ PARSED = {
 }
 """The method of each line; None for what the client runs by itself."""
 
-LACKING = [
-    "--embed-model nomic-embed-text status",
-]
-"""Published lines that mnemonctl has nothing for, which it says; the exit status is that of a usage error."""
-
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
@@ -210,15 +205,7 @@ def test_understood(line: str) -> None:
     assert parsed.method == PARSED[line]
 
 
-@pytest.mark.parametrize("line", LACKING)
-def test_said_to_be_unknown(line: str) -> None:
-    parsed = parse(CliRunParams(argv=shlex.split(line), tty=True, tty_err=True))
-    assert not isinstance(parsed, Invocation)
-    assert parsed.exit_code == 2
-    assert "there is no " in parsed.stderr or " has no option " in parsed.stderr
-
-
-@pytest.mark.parametrize(
+@each_row(
     ("line", "sentence"),
     [
         ("recall q --smart --basic", "--smart and --basic exclude each other"),

@@ -53,8 +53,3 @@ def test_get_says_what_a_model_was_asked_about_a_memory() -> None:
     assert "\x1b" not in text
     bare = msgspec.structs.replace(insight, metadata={"model_gates": {}})
     assert "metadata" not in GET.render(msgspec.structs.replace(results.GOT, insight=bare), Style())
-
-
-def test_nothing_is_said_without_one() -> None:
-    assert STATUS.render is not None
-    assert "model" not in STATUS.render(results.STATUS, Style())

@@ -43,35 +43,11 @@ def test_a_line_for_each_result() -> None:
     assert shown(none) == 'Nothing found in store "default" (empty query)\n'
 
 
-def test_people_read_in_one_sentence_that_nothing_fits() -> None:
-    doubtful = msgspec.structs.replace(COMPACT.meta, nothing_fits=True, left_out=3)
-    assert shown(msgspec.structs.replace(COMPACT, meta=doubtful)).splitlines()[0] == "Nothing known surely fits."
-    nothing = msgspec.structs.replace(COMPACT, results=[], meta=doubtful)
-    assert shown(nothing) == 'Nothing known surely fits in store "default", 3 of less confidence left out\n'
-    empty = msgspec.structs.replace(nothing, meta=msgspec.structs.replace(doubtful, left_out=0))
-    assert shown(empty) == 'Nothing found in store "default"\n'
-    whole = success(BY_NAME["recall"], msgspec.structs.replace(RECALLED, meta=doubtful), Output("text")).stdout
-    assert whole.startswith("Nothing known surely fits.\n\n1. ")
-
-
-def test_a_context_is_shown_as_it_is() -> None:
-    assert shown(CONTEXT, Style(columns=20, color=True)) == CONTEXT.text
-    assert shown(CONTEXT, Style(quiet=True)).split() == CONTEXT.ids
-
-
 @each_row("payload", [each for each in PAYLOADS.values() if "\ud800" not in each])
 def test_neither_can_drive_a_terminal(payload: str) -> None:
     hit = CompactHit(payload + ID, payload, payload, 3, payload, payload, "low", 0.5)
     assert unsafe_left(shown(msgspec.structs.replace(COMPACT, results=[hit]))) == []
     assert unsafe_left(shown(msgspec.structs.replace(CONTEXT, text=payload))) == []
-
-
-def test_what_was_found_letter_for_letter_shows_no_evidence() -> None:
-    hit = msgspec.structs.replace(RECALLED.results[0], via="basic", via_all=("basic",))
-    text = success(BY_NAME["recall"], msgspec.structs.replace(RECALLED, results=[hit]), Output("text")).stdout
-    assert hit.insight.content in text
-    assert "score" not in text
-    assert "confidence" not in text
 
 
 def test_every_option_has_its_name_on_the_wire() -> None:
@@ -96,13 +72,3 @@ def test_wordings_of_one_statement_are_counted() -> None:
     assert "  (3 wordings)\n" in text
     assert "the same in other words: 9f8e7d6c, 5e5e5e5e" in text
     assert "(2 wordings)  " in shown(replace(COMPACT, results=[replace(COMPACT.results[0], wordings=2)]))
-
-
-def test_what_is_of_another_project_is_labelled() -> None:
-    there = {"project": "apo\x1bllo", "project_id": "apollo", "other_project": True}
-    hit = msgspec.structs.replace(COMPACT.results[0], **there)
-    text = shown(CompactResult(results=[hit], meta=COMPACT.meta), Style(columns=120))
-    assert "project apo" in text
-    assert unsafe_left(text) == []
-    own = msgspec.structs.replace(hit, other_project=False)
-    assert "project" not in shown(CompactResult(results=[own], meta=COMPACT.meta))

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from mnemond.cli.recall import DOUBTED_BELOW, notes
+from mnemond.cli.recall import notes
 from mnemond.model.answers import Explanation, RecallResult, RerankMeta, WindowView
 from tests.cli.results import RECALLED
 from tests.tables import each_row
@@ -18,12 +18,6 @@ def told(scores: tuple[float, ...] = (0.7, 0.4), **meta: Any) -> list[str]:
         for hit, score in zip(RECALLED.results[: len(scores)], scores, strict=True)
     ]
     return list(notes(RecallResult(results=hits, meta=msgspec.structs.replace(RECALLED.meta, **meta))))
-
-
-def test_a_plain_answer_needs_none() -> None:
-    assert told() == []
-    assert told(trust=DOUBTED_BELOW) == []
-    assert told((), trust=0.0) == []
 
 
 @each_row(

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from mnemond.api.types_daemon import CliRunParams
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
 from mnemond.cli.remember import MIN_ALIKE
-from mnemond.memory.diff_frames import holds_several
 from mnemond.model.answers import DiffResult, DiffThresholds
 from mnemond.model.outcomes import EdgesCreated, Redundancy, RememberResult, United
 from tests.cli.results import DIFFERENCES, ID, OLD, REMEMBERED, REPLACED
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
-from tests.cli.test_text import WIDE, hostile, shown
+from tests.cli.test_text import hostile, shown
 from tests.tables import each_row
 
 replace = msgspec.structs.replace
@@ -120,38 +120,6 @@ def test_no_memory_is_offered_the_place_of_one_that_holds_several_things() -> No
     assert '    mnemonctl merge c0f11c70 1a2b3c4d --content "what holds of both"\n' in text
 
 
-@each_row(
-    ("text", "expected"),
-    [
-        ("The team uses Redis, Kafka and Postgres", True), ("Das Team nutzt Redis und Kafka", True),
-        ("团队使用Redis、Kafka和Postgres", True), ("The API is in Go. It listens on port 8080.", True),
-        ("The API listens on port 8080", False), ("The report runs at 6 am.", False),
-        ("We use Redis because it is fast and small", False), ("", False),
-    ],
-)  # fmt: skip
-def test_a_text_that_lists_or_says_more_than_one_thing_holds_several(text: str, expected: bool) -> None:
-    assert holds_several(text) == expected
-
-
-@each_row(
-    ("result", "printed"),
-    [
-        (REPLACED, f"{ID}\n"),
-        (SKIPPED, f"{OLD}\n"),
-        (DISCARDED, ""),
-        (replace(REMEMBERED, id=None, dry_run=True), ""),
-        (replace(SKIPPED, dry_run=True), f"{OLD}\n"),
-    ],
-)
-def test_quiet_is_the_id_of_the_row_that_holds_it(result: RememberResult, printed: str) -> None:
-    assert shown("remember", result, Style(quiet=True)) == printed
-
-
-def test_what_is_linked_already_is_no_candidate() -> None:
-    linked = [replace(each, auto_linked=True) for each in REPLACED.semantic_candidates]
-    assert "Perhaps related" not in shown("remember", replace(REPLACED, semantic_candidates=linked))
-
-
 def test_only_what_is_much_alike_is_shown() -> None:
     one, other, *_ = REPLACED.semantic_candidates
     weak = replace(other, similarity=MIN_ALIKE - 0.01)
@@ -177,27 +145,13 @@ def test_a_pair_or_a_conflict_is_told_once() -> None:
     assert f"takes the place of {one.id[:8]}, another wording of the same" in shown("remember", evicting)
 
 
-def test_an_operation_is_named_as_shortly_as_it_can_be() -> None:
-    made = "9ac49b13-c286-4185-aaa7-42660a9b1309"
-    assert "\n  undo: mnemonctl undo 9ac49b13\n" in shown("remember", replace(REMEMBERED, op_id=made))
-    own = "import of 2026; line 1"
-    assert f"\n  undo: mnemonctl undo '{own}'\n" in shown("remember", replace(REMEMBERED, op_id=own))
-
-
+@pytest.mark.check_all
 @each_row("columns", [20, 72, 200])
 @each_row("payload", [payload for payload in PAYLOADS.values() if "\ud800" not in payload])
 def test_no_field_can_drive_the_terminal_at_any_width(columns: int, payload: str) -> None:
     for method, result in (("remember", REPLACED), ("diff", DIFFERENCES)):
         text = shown(method, hostile(result, payload * 60), Style(columns=columns))
         assert unsafe_left(text) == []
-
-
-def test_a_long_memory_takes_one_line() -> None:
-    long = replace(REPLACED.semantic_candidates[0], content="记忆\n" * 2_000)
-    lines = shown("remember", replace(REPLACED, semantic_candidates=[long])).splitlines()
-    [line] = [line for line in lines if "记忆" in line]
-    assert line.endswith("…")
-    assert len(line) < WIDE.columns
 
 
 # ------------------------------------------------------------------ diff
@@ -207,11 +161,6 @@ def test_nothing_alike() -> None:
     result = DiffResult(suggestion="ADD", matches=[], thresholds=DiffThresholds(0.65, 0.9, 0.1, None))
     assert shown("diff", result) == "ADD: remember would add it; no memory is like it\n"
     assert shown("diff", result, Style(quiet=True)) == ""
-
-
-def test_without_vectors_no_cosine_is_heard() -> None:
-    result = replace(DIFFERENCES, thresholds=DiffThresholds(0.65, 0.9, 0.1, None))
-    assert "cosine heard" not in shown("diff", result)
 
 
 def test_diff_does_not_promise_to_replace_what_has_to_stay() -> None:
@@ -224,13 +173,6 @@ def test_diff_does_not_promise_to_replace_what_has_to_stay() -> None:
     apart = replace(other, reason="similarity 0.70; but they are about other things, so both stay")
     told = shown("diff", replace(DIFFERENCES, suggestion="ADD", matches=[apart]))
     assert told.startswith("ADD: remember would add it\n")
-
-
-def test_both_contrasts() -> None:
-    both = replace(DIFFERENCES.matches[0], polarity_flip=True)
-    assert " negation, numbers  CONFLICT " in shown("diff", replace(DIFFERENCES, matches=[both]))
-    neither = replace(both, polarity_flip=False, number_change=False)
-    assert "  -                  CONFLICT " in shown("diff", replace(DIFFERENCES, matches=[neither]))
 
 
 # ------------------------------------------------------------------ the command lines
@@ -249,15 +191,6 @@ def test_every_option_of_a_write_reaches_the_method() -> None:
         "content": "x", "entity_mode": "auto", "no_diff": True, "dry_run": True, "allow_secret": True,
         "channel": "hook", "op_id": "k", "user_id": "ana",
     }  # fmt: skip
-
-
-def test_diff_takes_words_or_standard_input_and_whom_it_is_for() -> None:
-    invocation = parsed("diff", "Uses", "Redis", "--cat", "fact", "--entities", "a,b", "--session", "s", "--store", "w")
-    assert invocation.method == "diff"
-    assert invocation.params == {
-        "content": "Uses Redis", "category": "fact", "entities": ["a", "b"], "session_id": "s", "store": "w"
-    }  # fmt: skip
-    assert parsed("diff", "-", stdin="from a pipe\n").params == {"content": "from a pipe"}
 
 
 def test_no_option_is_without_effect() -> None:

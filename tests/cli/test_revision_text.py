@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 
 from mnemond.api.registry import METHODS
 from mnemond.api.types_changes import HeldTextView, ReviewsResult
@@ -70,23 +69,10 @@ def test_what_is_asked(argv: tuple[str, ...], method: str, params: dict[str, Any
     assert asked(*argv) == (method, params)
 
 
-@pytest.mark.parametrize("command", [("update", ONE), ("merge", ONE, OTHER)])
-def test_a_dash_reads_the_text_from_standard_input(command: tuple[str, ...]) -> None:
-    _, params = asked(*command, "--content", "-", stdin="tea at four\n")
-    assert params["content"] == "tea at four"
-    assert "none was sent" in refused(*command, "--content", "-")
-
-
 def test_a_purge_has_to_be_meant() -> None:
     text = refused("forget", ONE, "--purge")
     assert "removes the memory, its history and its links for good; nothing was done" in text
     assert f"mnemonctl forget {ONE} --purge --yes" in text
-
-
-def test_words_that_are_missing() -> None:
-    assert "needs the ids of two memories" in refused("merge", ONE)
-    assert "needs the ids of two memories" in refused("supersede", ONE, OTHER, ONE)
-    assert "the id of a memory" in refused("update", "--importance", "4")
 
 
 def without_hint(command: str, result: object) -> str:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from mnemond.api.registry import METHODS
-from mnemond.api.types_daemon import CliRunParams, ConfigShowResult, SettingView
+from mnemond.api.types_daemon import CliRunParams, SettingView
 from mnemond.api.types_stores import (
     BackupListResult,
     BackupRestoreResult,
@@ -81,13 +81,6 @@ def test_stores_read() -> None:
     assert text("store remove", purged) == 'Removed store "old" and its backups\n'
     same = StoreSetResult(name="old", previous="old")
     assert text("store set", same) == 'The active store is "old"\n'
-
-
-def test_settings_that_cannot_be_read_any_more_are_told() -> None:
-    setting = SettingView("vector.index", "auto", "auto")
-    result = ConfigShowResult(store="x", files=[], settings=[setting], waiting=[], refused="F:2: no\n\x1b[2J")
-    shown = 'vector.index = "auto"\n# cannot be used as it is now: F:2: no\\n\\x1b[2J\n'
-    assert text("config show", result) == shown
 
 
 @each_row(

@@ -9,7 +9,7 @@ from mnemond.api.types_stores import StoreListResult
 from mnemond.cli.grammar import Output, success
 from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from mnemond.model.answers import GetResult, ListResult, LogStanding, RecallResult, RetiredResult
+from mnemond.model.answers import ListResult, LogStanding, RetiredResult
 from tests.cli.audit_results import AUDIT_TRANSCRIPTS
 from tests.cli.core_results import CORE_TRANSCRIPTS
 from tests.cli.cues_results import CUES_TRANSCRIPT
@@ -20,7 +20,7 @@ from tests.cli.interchange_results import INTERCHANGE_TRANSCRIPTS
 from tests.cli.job_results import JOB_TRANSCRIPTS
 from tests.cli.knowledge_results import KNOWLEDGE_TRANSCRIPTS
 from tests.cli.relation_results import RELATION_TRANSCRIPTS
-from tests.cli.results import BY_METHOD, CREATED, DETAIL, ID, RECALLED, RETIRED, STATUS
+from tests.cli.results import BY_METHOD, CREATED, ID, RETIRED, STATUS
 from tests.cli.revision_results import REVISION_TRANSCRIPTS
 from tests.cli.session_results import SESSION_TRANSCRIPTS
 from tests.cli.stats_results import STATS_TRANSCRIPTS
@@ -175,34 +175,6 @@ def test_transcripts(method: str) -> None:
     assert shown(method, BY_METHOD[method]) == TRANSCRIPTS[method]
 
 
-def test_nothing_found() -> None:
-    meta = msgspec.structs.replace(RECALLED.meta, hint="empty_query")
-    text = shown("recall", RecallResult(results=[], meta=meta))
-    assert text.startswith('Nothing found in store "default" (empty query)\ntook ')
-
-
-def test_signals_that_had_a_say_are_shown() -> None:
-    signals = msgspec.structs.replace(RECALLED.results[0].signals, keyword=0.0, entity=0.5, graph=0.25)
-    hit = msgspec.structs.replace(RECALLED.results[0], signals=signals)
-    text = shown("recall", RecallResult(results=[hit], meta=RECALLED.meta), Style(columns=100))
-    assert "   score .73 · confidence high · keyword 0 · similarity .72 · entity .50 · graph .25\n" in text
-
-
-def test_many_tags_and_entities_wrap() -> None:
-    many = tuple(f"tag{number}" for number in range(40))
-    detail = msgspec.structs.replace(DETAIL, tags=many, entities=many)
-    insight = msgspec.structs.replace(RECALLED.results[0].insight, tags=many)
-    hit = msgspec.structs.replace(RECALLED.results[0], insight=insight)
-    got = shown("get", GetResult(insight=detail, edges_by_type={}, links=[]))
-    assert "links" not in got
-    recalled = shown("recall", RecallResult(results=[hit], meta=RECALLED.meta))
-    for text in (got, recalled):
-        assert max(map(len, text.splitlines())) <= WIDE.columns
-        assert all(tag in text for tag in many)
-    assert f"\n{' ' * 24}tag" in got
-    assert "\n   #tag" in recalled
-
-
 RETIRED_ROWS = """\
 1a2b3c4d  2026-02-18  superseded by 9f8e7d6c  We chose SQLite because t…
 1a2b3c4d  2026-02-17  pruned                  We chose SQLite because t…
@@ -225,10 +197,6 @@ def test_nothing_listed() -> None:
     assert shown("store.list", StoreListResult(stores=[], active="default", source="default")) == "no stores yet\n"
 
 
-def test_a_store_that_was_there() -> None:
-    assert shown("store.create", msgspec.structs.replace(CREATED, created=False)) == 'Store "work" exists already\n'
-
-
 def test_a_shared_store_says_how_far_it_is_behind() -> None:
     there = LogStanding("postgresql", "team", 1204, 0, 0.0, connected=True)
     expected = "  shared      team (postgresql), as of operation 1,204"
@@ -238,12 +206,6 @@ def test_a_shared_store_says_how_far_it_is_behind() -> None:
         f"{expected}, 2 operations behind for 1.2 s; not connected: no route"
         in shown("status", msgspec.structs.replace(STATUS, shared=behind)).splitlines()
     )
-
-
-@each_row("method", BY_METHOD)
-def test_quiet_is_shorter(method: str) -> None:
-    quiet = shown(method, BY_METHOD[method], Style(quiet=True))
-    assert 0 < len(quiet) <= len(TRANSCRIPTS[method]) + 40
 
 
 def test_a_store_without_a_limit_is_not_full() -> None:
@@ -300,12 +262,6 @@ def test_json_on_a_terminal_is_harmless_and_means_the_same(method: str) -> None:
         text = success(BY_NAME[method.replace(".", " ")], result, Output("json", tty=True)).stdout
         assert unsafe_left(text) == []
         assert msgspec.json.decode(text) == msgspec.json.decode(msgspec.json.encode(result))
-
-
-@each_row("method", BY_METHOD)
-@each_row("columns", [20, 40, 1000])
-def test_any_width_will_do(method: str, columns: int) -> None:
-    assert shown(method, BY_METHOD[method], Style(columns=columns, color=True)).endswith("\n")
 
 
 def test_every_method_that_has_a_command_has_a_transcript() -> None:

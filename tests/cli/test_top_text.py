@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.api.types_daemon import CliRunParams, CliRunResult, MethodRate, StoreLoad, TopParams, TopResult
-from mnemond.cli.admin import TopOptions, render_top
+from mnemond.api.types_daemon import CliRunParams, MethodRate, StoreLoad, TopResult
+from mnemond.cli.admin import render_top
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.output import Style
-from mnemond.wire.params import fields_of, limits
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
 from tests.tables import each_row
 
@@ -59,17 +58,3 @@ def test_what_it_takes() -> None:
     parsed = parse(CliRunParams(argv=["top", "--once", "--interval", "2.5"]))
     assert isinstance(parsed, Invocation)
     assert (parsed.method, parsed.options["once"], parsed.options["interval"]) == (None, True, 2.5)
-
-
-@each_row("given", ["0", "11", "nan", "x"])
-def test_an_interval_that_is_none(given: str) -> None:
-    parsed = parse(CliRunParams(argv=["top", "--interval", given]))
-    assert isinstance(parsed, CliRunResult)
-    assert parsed.exit_code == 2
-
-
-def test_client_and_daemon_mean_the_same_interval() -> None:
-    (asked,) = (field for field in fields_of(TopOptions) if field.name == "interval")
-    (taken,) = fields_of(TopParams)
-    assert limits(asked.kind) == limits(taken.kind) == (0.1, 10.0)
-    assert asked.default == taken.default

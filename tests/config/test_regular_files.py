@@ -53,7 +53,7 @@ def test_a_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
     assert (tmp_path / "y").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize(("make", "what"), OTHERS)
+@each_row(("make", "what"), OTHERS)
 def test_the_configuration_and_the_lock_are_refused(tmp_path: Path, make: Callable[[Path], None], what: str) -> None:
     root = tmp_path / "m"
     root.mkdir(mode=0o700)

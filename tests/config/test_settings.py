@@ -196,7 +196,7 @@ def extreme(kind: type, least: bool) -> Any:
     return msgspec.convert(values, kind)
 
 
-@pytest.mark.parametrize("least", [True, False])
+@each_row("least", [True, False])
 def test_writes_go_on_at_either_end_of_every_range(tmp_path: Path, least: bool) -> None:
     config = Config(**{name: extreme(kind, least) for name, kind in SECTIONS.items()})
     world = AuditWorld(tmp_path / "a.db", config)

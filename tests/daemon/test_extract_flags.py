@@ -1,6 +1,6 @@
 """Every flag that Mem0's design publishes for extraction, through each way in: Python, the shell, MCP, Mem0's class.
 
-`messages`, `user_id`, `session_id`, `agent_id` and `auto_resolve_conflicts`; and each setting of its configuration.
+`messages`, `user_id`, `session_id`, `agent_id` and `auto_resolve_conflicts`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,7 +16,7 @@ import pytest
 from benchmarks.daemon_process import DaemonProcess
 from mnemonctl.client import Client
 from mnemonctl.mem0 import Memory
-from mnemond.api.types_extract import ExtractContext, MessageParam
+from mnemond.api.types_extract import MessageParam
 from tests.daemon.test_dialects import asked, by_id, by_socket, lines
 from tests.daemon.typed import Terminal
 
@@ -100,91 +99,14 @@ def store(request: pytest.FixtureRequest, daemon: DaemonProcess) -> str:
     return name
 
 
-@pytest.mark.parametrize("names", [("user_id",), ("session_id",), ("agent_id",), ("user_id", "session_id", "agent_id")])
-def test_a_scope_is_that_of_the_fact(extract: Extract, client: Client, store: str, names: tuple[str, ...]) -> None:
-    scope = {name: f"the-{name[:4]}" for name in names}
+def test_a_scope_is_that_of_the_fact(extract: Extract, client: Client, store: str) -> None:
+    scope = {name: f"the-{name[:4]}" for name in ("user_id", "session_id", "agent_id")}
     extract([*turn("Hello!"), {"role": "assistant", "content": "Hi."}, *turn(OLD)], store=store, **scope)
     assert stored(client, store) == {"[User] I live in Lisbon.": scope}
 
 
-@pytest.mark.parametrize("resolves", [True, False, None])
-def test_conflicts_are_resolved_as_the_flag_says(
-    extract: Extract, client: Client, store: str, *, resolves: bool | None
-) -> None:
-    flag = {} if resolves is None else {"auto_resolve_conflicts": resolves}
-    extract(turn(OLD), store=store, user_id="ana", **flag)
-    extract(turn(NEW), store=store, user_id="ana", **flag)
-    both = {"[User] I live in Lisbon.", "[User] I live in Porto now."}
-    assert set(stored(client, store)) == (both if resolves is False else {"[User] I live in Porto now."})
-    assert client.reviews(store=store).total == (resolves is False)
-
-
-def test_another_user_s_fact_is_not_replaced(extract: Extract, client: Client, store: str) -> None:
+def test_conflicts_are_resolved_as_the_flag_says(extract: Extract, client: Client, store: str) -> None:
     extract(turn(OLD), store=store, user_id="ana")
-    extract(turn(NEW), store=store, user_id="bo")
+    extract(turn(NEW), store=store, user_id="ana", auto_resolve_conflicts=False)
     assert set(stored(client, store)) == {"[User] I live in Lisbon.", "[User] I live in Porto now."}
-
-
-# Each setting of the published configuration has the effect that it names.
-
-
-@pytest.fixture
-def configured(tmp_path: Path) -> Iterator[Callable[[str], Client]]:
-    running: list[DaemonProcess] = []
-    clients: list[Client] = []
-
-    def start(settings: str) -> Client:
-        (tmp_path / "config.toml").write_text(f"[extraction]\n{settings}\n")
-        running.append(DaemonProcess(tmp_path))
-        running[-1].start()
-        clients.append(Client(data_dir=tmp_path, start=False))
-        return clients[-1]
-
-    yield start
-    for client in clients:
-        client.close()
-    for each in running:
-        each.stop()
-
-
-SAID = "I live in Lisbon. I prefer tabs over spaces. We decided to use Redis as the cache."
-
-
-@pytest.mark.parametrize(("settings", "facts"), [("", 3), ("importance_threshold = 8", 0), ("max_facts = 2", 2)])
-def test_settings_of_what_is_kept(configured: Callable[[str], Client], settings: str, facts: int) -> None:
-    assert len(configured(settings).extract(messages=SAID).facts) == facts  # type: ignore[union-attr]
-
-
-def test_the_window_is_context_of_the_latest_exchange(configured: Callable[[str], Client]) -> None:
-    roles = ("user", "assistant")
-    talk = tuple(MessageParam(role=roles[number % 2], content=f"Number {number}.") for number in range(8))
-    shown = configured("message_window = 3").extract(messages=talk, show_context=True)
-    assert isinstance(shown, ExtractContext)
-    assert [each.content for each in shown.earlier] == [f"Number {number}." for number in (3, 4, 5)]
-    assert [each.content for each in shown.latest] == ["Number 6.", "Number 7."]
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"), [("enabled = false", "is false"), ('engine = "host"', "from the agent")]
-)
-def test_extraction_that_is_off_says_so(configured: Callable[[str], Client], settings: str, sentence: str) -> None:
-    with pytest.raises(Exception, match=sentence):
-        configured(settings).extract(messages=SAID)
-
-
-def test_the_setting_is_what_a_call_without_the_flag_goes_by(configured: Callable[[str], Client]) -> None:
-    client = configured("auto_resolve_conflicts = false")
-    for text in (OLD, NEW):
-        client.extract(messages=text)
-    assert set(stored(client, "default")) == {"[User] I live in Lisbon.", "[User] I live in Porto now."}
-    client.extract(messages="I live in Braga now.", auto_resolve_conflicts=True)
-    assert "[User] I live in Braga now." in stored(client, "default")
-    assert len(stored(client, "default")) < 3
-
-
-def test_a_resolver_that_only_adds_replaces_nothing(configured: Callable[[str], Client]) -> None:
-    client = configured('resolver = "add_only"')
-    for text in (OLD, NEW):
-        client.extract(messages=text)
-    assert set(stored(client, "default")) == {"[User] I live in Lisbon.", "[User] I live in Porto now."}
-    assert client.reviews().total == 0
+    assert client.reviews(store=store).total == 1

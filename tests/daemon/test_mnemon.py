@@ -18,6 +18,7 @@ import pytest
 
 from benchmarks.daemon_process import DaemonProcess
 from tests.daemon.typed import Terminal, play, quoted
+from tests.tables import each_row
 
 EXAMPLES = """\
 $ mnemon store list
@@ -304,7 +305,7 @@ def test_stores_are_apart_and_the_variable_comes_before_the_active_one(mnemon: M
         assert mnemon.json("status", MNEMON_STORE=name)["db_path"].endswith(f"data/{name}/mnemon.db")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "options", "there", "absent"),
     [
         ("User prefers Qdrant for vector DB", [], {"Qdrant"}, set()),
@@ -369,17 +370,17 @@ def test_a_candidate_two_links_away_is_named_as_such(mnemon: Mnemon, daemon: Dae
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("threshold", ["999", "101", "100", "2.0"])
-def test_thresholds_above_a_hundred_list_all_that_are_not_immune(mnemon: Mnemon, threshold: str) -> None:
+def test_thresholds_above_a_hundred_list_all_that_are_not_immune(mnemon: Mnemon) -> None:
     for number in range(3):
         mnemon.remember(f"Low importance note {number}", "--imp", "1")
     high = mnemon.remember("High importance decision", "--cat", "decision", "--imp", "5")
-    listed = mnemon.json("gc", "--threshold", threshold)
-    assert (listed["total_insights"], listed["threshold"]) == (4, float(threshold))
-    assert listed["candidates_found"] == len(listed["candidates"]) == 3
-    assert all(each["insight"]["importance"] == 1 and not each["immune"] for each in listed["candidates"])
-    assert all(each["effective_importance"] < high["effective_importance"] for each in listed["candidates"])
-    assert {"days_since_access", "edge_count"} <= set(listed["candidates"][0])
+    for threshold in ("999", "101", "100", "2.0"):
+        listed = mnemon.json("gc", "--threshold", threshold)
+        assert (listed["total_insights"], listed["threshold"]) == (4, float(threshold))
+        assert listed["candidates_found"] == len(listed["candidates"]) == 3
+        assert all(each["insight"]["importance"] == 1 and not each["immune"] for each in listed["candidates"])
+        assert all(each["effective_importance"] < high["effective_importance"] for each in listed["candidates"])
+        assert {"days_since_access", "edge_count"} <= set(listed["candidates"][0])
 
 
 def test_what_is_kept_is_no_candidate_any_more(mnemon: Mnemon) -> None:
@@ -410,7 +411,7 @@ def test_recall_follows_links_over_two_hops(mnemon: Mnemon) -> None:
     assert {"keyword", "entity", "similarity", "graph"} == set(found["results"][0]["signals"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "sentence"),
     [
         (["link", "aaaaaaaa", "bbbbbbbb", "--weight", "1.5"], "Error: weight must be between 0.0 and 1.0, got 1.50"),

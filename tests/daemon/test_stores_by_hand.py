@@ -1,4 +1,4 @@
-"""store, backup and config as a person types them, and a store of mnemon's that is found at the start."""
+"""store and backup as a person types them, and a store of mnemon's that is found at the start."""
 
 from __future__ import annotations
 
@@ -112,39 +112,7 @@ mnemonctl: DIR-mine.db cannot be written: it exists already
 5
 """
 
-SETTINGS = """\
-$ mnemonctl config path
-DIR/config.toml
-$ mnemonctl config path --store shop
-DIR/data/shop/config.toml
-$ mnemonctl config check
-fine: DIR/config.toml
-$ mnemonctl config show diff.update --origin
-diff.update = 0.6                             # DIR/config.toml:2
-$ mnemonctl config show diff.limit --origin
-diff.limit = 5                                # default
-$ printf '[diff]\\nupdat = 1\\n' > $MNEMON_DATA_DIR/draft.toml
-$ mnemonctl config check $MNEMON_DATA_DIR/draft.toml ; echo $?
-mnemonctl: DIR/draft.toml:2: unknown key "diff.updat"; did you mean "diff.update"?
-  mend these lines; docs/config.md lists every setting
-2
-$ MNEMON_DIFF__UPDATE=two mnemonctl config check ; echo $?
-mnemonctl: the variable MNEMON_DIFF__UPDATE, which stands for diff.update: expected `float`
-  mend or unset it
-2
-$ printf '[diff]\\nupdate = 0.7\\n' > $MNEMON_DATA_DIR/config.toml ; mnemonctl config show diff.update
-diff.update = 0.6
-# changed since, and not in force yet: diff.update; mnemonctl daemon restart
-$ mnemonctl config show dif ; echo $?
-mnemonctl: there is no setting or table 'dif'
-  did you mean diff?
-2
-$ mnemonctl config show diff.update --json
-{"store":"default","files":["DIR/config.toml","DIR/data/default/config.toml"],"settings":[{"path":"diff.update",\
-"value":0.6,"default":0.65}],"waiting":["diff.update"],"refused":null}
-"""
-
-SCENES = {"stores": STORES, "backups": BACKUPS, "settings": SETTINGS}
+SCENES = {"stores": STORES, "backups": BACKUPS}
 
 
 @pytest.fixture
@@ -155,9 +123,7 @@ def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
         yield running
 
 
-@pytest.mark.parametrize(
-    "scene", ["stores", *(pytest.param(name, marks=pytest.mark.check_all) for name in ("backups", "settings"))]
-)
+@pytest.mark.parametrize("scene", ["stores", pytest.param("backups", marks=pytest.mark.check_all)])
 def test_scenes(scene: str, daemon: DaemonProcess) -> None:
     play(SCENES[scene].replace("DIR", str(daemon.data_dir)), Terminal(daemon.data_dir))
     if scene == "backups":

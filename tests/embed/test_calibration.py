@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from statistics import median
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from mnemond.embed import registry
 from mnemond.embed.calibration import (
-    PAIRS,
     REFERENCE,
     SHIPPED,
     Calibration,
@@ -28,22 +26,6 @@ from tests.tables import each_row
 
 shares = st.floats(min_value=0.0, max_value=1.0)
 calibrations = st.tuples(shares, shares).filter(lambda both: both[0] < both[1]).map(lambda both: Calibration(*both))
-
-
-@each_row(
-    ("threshold", "calibration", "expected"),
-    [
-        (0.70, None, 0.70),
-        (0.35, Calibration(0.1, 0.9), 0.1),
-        (0.85, Calibration(0.1, 0.9), 0.9),
-        (0.60, Calibration(0.1, 0.9), 0.5),
-        (0.00, Calibration(0.1, 0.9), 0.0),
-        (0.95, Calibration(0.5, 0.95), 1.0),
-        (0.70, REFERENCE, 0.70),
-    ],
-)
-def test_a_threshold_is_carried_over(threshold: float, calibration: Calibration | None, expected: float) -> None:
-    assert scaled(threshold, calibration) == pytest.approx(expected, abs=1e-12)
 
 
 @given(shares, shares, calibrations)
@@ -71,31 +53,11 @@ def test_every_built_in_model_is_calibrated() -> None:
     assert all(0.0 < each.unrelated < each.paraphrase < 1.0 for each in SHIPPED.values())
 
 
-def test_medians_make_a_calibration() -> None:
-    assert calibrate([0.1, 0.9, 0.2], [0.75, 1.0]) == Calibration(0.2, 0.875)
-
-
 @each_row(("unrelated", "paraphrases"), [([], [0.9]), ([0.1], []), ([0.5], [0.5]), ([0.9], [0.2]), ([0.1], [math.nan])])
 def test_what_tells_nothing_apart_is_no_calibration(unrelated: list[float], paraphrases: list[float]) -> None:
     with pytest.raises(MnemonError, match="cannot be calibrated") as caught:
         calibrate(unrelated, paraphrases)
     assert caught.value.kind is UNAVAILABLE
-
-
-def test_a_paraphrase_lacks_its_share_of_words_and_keeps_their_order() -> None:
-    text = "one two three four five six seven eight nine ten"
-    kept = token_dropout(text).split()
-    assert len(kept) == 7
-    assert kept == [word for word in text.split() if word in kept]
-    assert token_dropout(text) == token_dropout(text)
-    assert len({token_dropout(text, seed=seed) for seed in range(20)}) > 10
-
-
-def test_scripts_without_spaces_lose_characters() -> None:
-    text = "我们选择了数据库因为它很快"
-    kept = token_dropout(text, share=0.5)
-    assert len(kept) == len(text) - len(text) // 2
-    assert set(kept) <= set(text)
 
 
 @given(st.text(max_size=200), shares, st.integers(0, 9))
@@ -111,14 +73,6 @@ def test_pairs_are_of_two_different_rows(count: int, wanted: int, seed: int) -> 
     pairs = unrelated_pairs(count, wanted, seed)
     assert len(pairs) == (wanted if count >= 2 else 0)
     assert all(0 <= left < count and 0 <= right < count and left != right for left, right in pairs)
-
-
-def test_pairs_are_spread_over_the_store() -> None:
-    pairs = unrelated_pairs(1_000)
-    assert len(pairs) == PAIRS
-    assert 400 < median(left for left, _ in pairs) < 600
-    assert 400 < median(right for _, right in pairs) < 600
-    assert len(set(pairs)) > 490
 
 
 def test_the_default_model_tells_paraphrases_from_the_rest() -> None:

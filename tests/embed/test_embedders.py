@@ -6,7 +6,7 @@ import pytest
 
 from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed import registry
-from mnemond.embed.embedder import Embedder, is_multilingual
+from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import Embedders
 from mnemond.embed.static_model import StaticModel
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
@@ -26,15 +26,6 @@ def preferred(**settings: object) -> Embedder:
     return found
 
 
-def test_a_built_in_model_unless_told_otherwise() -> None:
-    assert preferred().name == registry.DEFAULT
-    assert isinstance(preferred(model=registry.DEFAULT), StaticModel)
-
-
-def test_none_is_none() -> None:
-    assert embedders(provider="none").preferred() is None
-
-
 @each_row(
     ("settings", "said"),
     [
@@ -49,10 +40,6 @@ def test_what_cannot_work_is_refused_before_anything_is_asked(settings: dict[str
         embedders(**settings)
     assert caught.value.kind is CONFIG
     assert said in caught.value.message
-
-
-def test_an_endpoint_nobody_uses_is_not_looked_at() -> None:
-    assert preferred(endpoint="http://example.com").name == registry.DEFAULT
 
 
 def test_auto_takes_ollama_where_it_is() -> None:
@@ -71,7 +58,7 @@ def test_auto_takes_a_built_in_model_where_ollama_is_not_or_lacks_it() -> None:
         assert preferred(provider="auto", endpoint=fake.url, model="mxbai").name == registry.DEFAULT
 
 
-@pytest.mark.parametrize("provider", ["ollama", "auto"])
+@each_row("provider", ["ollama", "auto"])
 def test_a_store_keeps_its_remote_model_and_asks_it_only_to_embed(provider: str) -> None:
     with ollama_fake.running() as fake:
         fake.models["other:latest"] = "y"
@@ -103,13 +90,7 @@ def test_a_remote_model_is_not_asked_against_the_configuration(provider: str, fi
     assert fingerprint.partition(":")[0] in caught.value.hint
 
 
-def test_a_store_keeps_its_built_in_model_whatever_is_configured() -> None:
-    known = registry.create(registry.DEFAULT)
-    found = embedders(provider="none").of_record(known.name, known.dimension, known.fingerprint)
-    assert found.fingerprint == known.fingerprint
-
-
-@pytest.mark.parametrize(
+@each_row(
     ("name", "said"),
     [
         (registry.DEFAULT, "another build of minilm_static_256_int8"),
@@ -123,17 +104,6 @@ def test_a_built_in_model_that_is_not_the_same_is_not_used(name: str, said: str)
     assert said in caught.value.message
 
 
-def test_stores_share_what_is_known_of_a_server() -> None:
-    with ollama_fake.running() as fake:
-        all_of_them = embedders(provider="ollama", endpoint=fake.url)
-        made = all_of_them.preferred()
-        assert made is not None
-        other = all_of_them.of_record(made.name, made.dimension, made.fingerprint)
-        other.embed(["tea"])
-        made.embed(["tea"])
-    assert fake.paths.count("/api/tags") == 1
-
-
 def test_every_loaded_model_lets_go_of_what_it_kept() -> None:
     supply = embedders()
     supply.clear_cache()  # nothing is loaded yet
@@ -143,17 +113,3 @@ def test_every_loaded_model_lets_go_of_what_it_kept() -> None:
     assert found._word_piece._pieces
     supply.clear_cache()
     assert not found._word_piece._pieces
-
-
-@each_row(
-    ("name", "known"),
-    [
-        ("multilingual_e5_small_q4", True),
-        ("intfloat/multilingual-e5-large", True),
-        ("BAAI/bge-m3", True),
-        ("nomic-embed-text", False),
-        (registry.DEFAULT, False),
-    ],
-)
-def test_a_multilingual_model_is_known_by_its_name(name: str, *, known: bool) -> None:
-    assert is_multilingual(name) is known

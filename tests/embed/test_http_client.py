@@ -55,7 +55,7 @@ def test_without_a_key_nothing_is_authorised() -> None:
     assert "content-type" not in server.requests[0].headers
 
 
-@pytest.mark.parametrize("status", [200, 404, 500])
+@each_row("status", [200, 404, 500])
 def test_any_status_is_an_answer(status: int) -> None:
     assert got(lambda request: Answer(status, b"x")) == Reply(status, b"x")
 
@@ -186,14 +186,14 @@ def test_a_deadline_that_is_over_sends_nothing() -> None:
     assert server.requests == []
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@each_row("host", ["127.0.0.1", "localhost"])
 def test_nobody_there(host: str) -> None:
     with pytest.raises(NoAnswerError, match=r"cannot be reached \(connection refused\)") as caught:
         client(f"http://{host}:{closed_port()}").get("/", deadline=within(PLENTY_S), max_bytes=ROOM)
     assert caught.value.__cause__ is None
 
 
-@pytest.mark.parametrize("said", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"])
+@each_row("said", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"])
 def test_a_line_that_breaks(said: bytes) -> None:
     def speak(line: socket.socket) -> None:
         line.recv(65_536)

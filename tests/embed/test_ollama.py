@@ -43,19 +43,6 @@ def complaint(embedder: Embedder, *texts: str) -> str:
     return caught.value.message
 
 
-def test_a_model_is_known_by_name_dimension_and_digest(ollama: Ollama) -> None:
-    embedder = connected(ollama)
-    assert (embedder.name, embedder.dimension, embedder.inline) == ("nomic-embed-text", DIMENSION, False)
-    assert embedder.fingerprint.startswith("ollama:sha256:")
-    assert ollama.paths == ["/api/tags", "/api/show"]  # nothing was embedded, so nothing had to be loaded
-    with ollama_fake.running() as elsewhere:
-        assert connected(elsewhere).fingerprint == embedder.fingerprint
-        assert connected(elsewhere, model="nomic-embed-text:latest").fingerprint == embedder.fingerprint
-        assert connected(elsewhere, dimensions=4).fingerprint != embedder.fingerprint
-        elsewhere.models["nomic-embed-text:latest"] = "another"
-        assert connected(elsewhere).fingerprint != embedder.fingerprint
-
-
 def test_texts_become_unit_vectors_in_order(ollama: Ollama) -> None:
     embedder = connected(ollama, batch_size=2)
     first, blank, second, third = embedder.embed(["green tea", " \n", "black coffee", "green tea"])
@@ -68,27 +55,6 @@ def test_texts_become_unit_vectors_in_order(ollama: Ollama) -> None:
     np.testing.assert_array_equal(first, third)
     np.testing.assert_allclose(second, vector("search_document: black coffee"), atol=1e-6)
     assert [len(asked) for asked in ollama.inputs()] == [2, 1]
-
-
-def test_nothing_to_embed_asks_nobody(ollama: Ollama) -> None:
-    embedder = connected(ollama)
-    asked = len(ollama.paths)
-    assert embedder.embed([]) == []
-    assert embedder.embed(["", "\t"]) == [None, None]
-    assert len(ollama.paths) == asked
-
-
-def test_the_model_is_told_what_a_text_is_for(ollama: Ollama) -> None:
-    embedder = connected(ollama)
-    embedder.embed(["tea"])
-    embedder.embed(["tea"], purpose="query")
-    assert ollama.inputs() == [["search_document: tea"], ["search_query: tea"]]
-
-
-def test_other_models_read_the_text_alone(ollama: Ollama) -> None:
-    ollama.models["all-minilm:latest"] = "abc"
-    connected(ollama, model="all-minilm").embed(["tea"], purpose="query")
-    assert ollama.inputs() == [["tea"]]
 
 
 def test_an_older_server_is_asked_one_by_one(ollama: Ollama) -> None:
@@ -114,15 +80,6 @@ def test_the_older_route_may_refuse_too(ollama: Ollama) -> None:
     assert complaint(embedder).endswith("failed (status 500)")
 
 
-def test_vectors_can_be_shortened(ollama: Ollama) -> None:
-    embedder = connected(ollama, dimensions=3)
-    assert embedder.dimension == 3
-    (short,) = embedder.embed(["a b c d e f g h i j k l"])
-    assert short is not None
-    whole = np.array(vector("search_document: a b c d e f g h i j k l")[:3])
-    np.testing.assert_allclose(short, whole / np.linalg.norm(whole), atol=1e-6)
-
-
 def test_more_dimensions_than_there_are_cannot_be_had(ollama: Ollama) -> None:
     with pytest.raises(MnemonError, match=r"gave 8 dimensions, fewer than embedding\.dimensions = 9"):
         connected(ollama, dimensions=9)
@@ -145,23 +102,10 @@ def test_a_dimension_that_cannot_be_is_not_believed(ollama: Ollama, told: object
         assert connected(ollama).dimension == DIMENSION
 
 
-def test_a_model_that_is_not_there_can_be_fetched(ollama: Ollama) -> None:
-    with pytest.raises(MnemonError, match=r"Ollama at http://127.* has no model mxbai") as caught:
-        connected(ollama, model="mxbai")
-    assert caught.value.hint == "fetch it: ollama pull mxbai"
-
-
 def test_a_model_that_vanishes_is_missed_at_once(ollama: Ollama) -> None:
     embedder = connected(ollama)
     ollama.models.clear()
     assert complaint(embedder).endswith("has no model nomic-embed-text")
-
-
-@pytest.mark.parametrize("models", [None, []])
-def test_a_server_without_models(ollama: Ollama, models: object) -> None:
-    ollama.rules["/api/tags"] = lambda request: as_json({"models": models})
-    with pytest.raises(MnemonError, match="has no model"):
-        connected(ollama)
 
 
 def test_a_model_that_was_replaced_embeds_nothing(ollama: Ollama) -> None:
@@ -174,45 +118,11 @@ def test_a_model_that_was_replaced_embeds_nothing(ollama: Ollama) -> None:
     assert len(ollama.inputs()) == 1
 
 
-def test_a_probe_is_remembered_for_thirty_seconds(ollama: Ollama) -> None:
-    clock = HandClock()
-    embedder = connected(ollama, clock)
-    for _ in range(5):
-        clock.now += 5.9
-        embedder.embed(["tea"])
-    assert ollama.paths.count("/api/tags") == 1
-    clock.now += 0.6
-    embedder.embed(["tea"])
-    assert ollama.paths.count("/api/tags") == 2
-
-
-def test_a_failed_probe_is_remembered_and_then_forgotten(ollama: Ollama) -> None:
-    clock = HandClock()
-    embedder = connected(ollama, clock)
-    clock.now += 30
-    ollama.rules["/api/tags"] = lambda request: Answer(503, b"starting")
-    first = complaint(embedder)
-    assert first.endswith("failed (status 503)")
-    clock.now += 29.9
-    asked = len(ollama.paths)
-    assert complaint(embedder) == first
-    assert len(ollama.paths) == asked
-    clock.now += 0.2
-    del ollama.rules["/api/tags"]
-    assert embedder.embed(["tea"])[0] is not None
-
-
 def test_nobody_there() -> None:
     nowhere = embedders(f"http://localhost:{closed_port()}")
     with pytest.raises(MnemonError, match=r"Ollama at http://localhost:\d+ cannot be reached") as caught:
         nowhere.preferred()
     assert caught.value.kind is UNAVAILABLE
-
-
-def test_a_hanging_probe_is_over_in_its_time(ollama: Ollama) -> None:
-    ollama.rules["/api/tags"] = lambda request: Answer(hang=True)
-    with pytest.raises(MnemonError, match=r"did not answer within 0\.2 s"):
-        connected(ollama, probe_timeout_s=0.2)
 
 
 def test_a_hanging_write_stops_the_next_ones(ollama: Ollama) -> None:
@@ -241,13 +151,6 @@ def test_a_slow_query_stops_queries_alone(ollama: Ollama) -> None:
         embedder.embed(["tea"], purpose="query")
     assert embedder.embed(["tea"])[0] is not None
     assert embedder.embed(["tea"], purpose="query")[0] is not None
-
-
-def test_a_query_waits_no_longer_than_two_seconds(ollama: Ollama) -> None:
-    embedder = connected(ollama, timeout_s=600.0)
-    ollama.rules["/api/embed"] = lambda request: Answer(hang=True)
-    with pytest.raises(MnemonError, match=r"within 2\.0 s"):
-        embedder.embed(["tea"], purpose="query")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from mnemond.embed.embedder import Purpose, try_embed
 from mnemond.errors import INTERNAL, UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
+from tests.tables import each_row
 
 
 class Failing:
@@ -42,7 +43,7 @@ def test_vectors_come_through_with_those_that_are_missing() -> None:
     assert embedder.purposes == ["query"]
 
 
-@pytest.mark.parametrize(("hint", "reason"), [(None, "it is away"), ("call it", "it is away; call it")])
+@each_row(("hint", "reason"), [(None, "it is away"), ("call it", "it is away; call it")])
 def test_one_that_is_away_is_a_reason(hint: str | None, reason: str) -> None:
     assert try_embed(Failing(MnemonError(UNAVAILABLE, "it is away", hint=hint)), ["a", "b"]) == ([None, None], reason)
 

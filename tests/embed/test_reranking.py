@@ -141,7 +141,7 @@ def results(*scores: float) -> Answer:
     return as_json({"model": "m", "results": listed[::-1]})
 
 
-@pytest.mark.parametrize(("path", "called"), [("", "/rerank"), ("/v1", "/v1/rerank"), ("/v1/rerank", "/v1/rerank")])
+@each_row(("path", "called"), [("", "/rerank"), ("/v1", "/v1/rerank"), ("/v1/rerank", "/v1/rerank")])
 def test_documents_are_scored_in_their_order(path: str, called: str) -> None:
     with serving(lambda _: results(0.1, 0.9, 0.2)) as server:
         rerankers, settings = rerankers_of(server, path=path)
@@ -157,7 +157,7 @@ def test_logits_of_a_server_become_shares() -> None:
     assert judged(lambda _: results(-3.0, 3.0, 0.0)) == pytest.approx([sigmoid(-3.0), sigmoid(3.0), 0.5])
 
 
-@pytest.mark.parametrize("status", [400, 422])
+@each_row("status", [400, 422])
 def test_a_server_that_wants_texts_gets_them_and_again_at_once(status: int) -> None:
     def rule(request: Request) -> Answer:
         if "texts" not in request.json:
@@ -218,7 +218,7 @@ def test_no_secret_leaves() -> None:
         assert key.encode() not in server.requests[0].body
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("endpoint", "key", "reason"),
     [
         ("http://example.org", "k", "unencrypted"),

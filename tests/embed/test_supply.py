@@ -13,6 +13,7 @@ from mnemond.errors import CONFIG, UNAVAILABLE, Kind, MnemonError
 from tests.embed import ollama_fake
 from tests.embed.hand_clock import HandClock
 from tests.embed.servers import Answer
+from tests.tables import each_row
 
 
 def supply(clock: HandClock | None = None, **settings: object) -> Embedders:
@@ -42,7 +43,7 @@ def test_memories_go_only_where_the_configuration_says() -> None:
     assert refused(supply(provider="auto"), "openai", "x")[0] is CONFIG
 
 
-@pytest.mark.parametrize("provider", ["ollama", "auto"])
+@each_row("provider", ["ollama", "auto"])
 def test_a_server_is_asked_for_the_model(provider: str) -> None:
     with ollama_fake.running() as fake:
         over = supply(provider=provider, endpoint=fake.url, model=registry.DEFAULT if provider == "auto" else None)

@@ -58,7 +58,7 @@ def sweep(struck: Struck, kind: str, interruption: Interruption, stride: int) ->
     raise AssertionError("moments without end")
 
 
-STRIDES: dict[type[Interruption], int] = {Interrupt: 25, FullHeap: 25, Surprise: 80}
+STRIDES: dict[type[Interruption], int] = {Interrupt: 50, FullHeap: 50, Surprise: 80}
 
 
 @pytest.mark.parametrize("kind", KINDS)

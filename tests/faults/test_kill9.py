@@ -176,7 +176,9 @@ def cycles(server: ForkServer, home: Path, number: int, seed: int, most: int = M
     return workload
 
 
-@pytest.mark.parametrize("seed", range(QUICK // A_FEW))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.check_all) for seed in range(1, QUICK // A_FEW))]
+)
 def test_some_kills_in_the_middle_of_writing(forks: ForkServer, seed: int, tmp_path: Path) -> None:
     workload = cycles(forks, tmp_path / "home", A_FEW, seed=1 + seed, most=MOST_QUICK)
     assert len(workload.acknowledged) > A_FEW

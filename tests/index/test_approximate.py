@@ -28,6 +28,7 @@ from tests.index.vector_worlds import (
     marks,
     unit,
 )
+from tests.tables import each_row
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +138,7 @@ def test_a_graph_whose_index_was_replaced_does_not_keep_vectors_alive() -> None:
     later.run()
 
 
-@pytest.mark.parametrize("at", [1, 2])
+@each_row("at", [1, 2])
 def test_an_index_may_be_replaced_while_its_graph_is_made(at: int) -> None:
     owners: list[ApproximateIndex] = []
     added: list[int] = []
@@ -187,7 +188,7 @@ def test_without_the_extra_it_says_how_to_get_it_and_does_not_try_again(monkeypa
     assert approximate.compacted(np.arange(3), np.arange(300)).lacking == searched.graph_lacking
 
 
-@pytest.mark.parametrize("failing", ["make", "add"])
+@each_row("failing", ["make", "add"])
 def test_a_graph_that_cannot_be_made_says_why_and_the_store_is_scanned(failing: str) -> None:
     class Full(Exhaustive):
         def add(self, block: Floats) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.arrays import BLOCK, GrowableArray, Interner, PersistentList
+from mnemond.index.arrays import BLOCK, GrowableArray, PersistentList
 from tests.examples import examples
 from tests.index.worlds import insight
 
@@ -46,13 +45,6 @@ def test_patching_nothing_copies_nothing() -> None:
     assert ledger.patched({}) is ledger
 
 
-def test_a_patch_copies_only_the_blocks_it_touches() -> None:
-    ledger = PersistentList(insight(f"m{number}") for number in range(3 * BLOCK))
-    later = ledger.patched({0: insight("x"), 1: insight("y"), 2 * BLOCK: insight("z")})
-    shared = [one is other for one, other in zip(ledger._blocks, later._blocks, strict=True)]
-    assert shared == [False, True, False]
-
-
 @examples(50)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=100), st.data())
 def test_a_patched_column_is_a_copy_with_some_rows_changed(values: list[int], data: st.DataObject) -> None:
@@ -66,14 +58,3 @@ def test_a_patched_column_is_a_copy_with_some_rows_changed(values: list[int], da
     later.extend(np.array([7], dtype=np.int32))
     assert len(column.view()) == len(values)
     assert later.view()[-1] == 7
-
-
-def test_numbers_for_values_stay_and_none_is_zero() -> None:
-    names = Interner()
-    assert [names.encode(value) for value in (None, "a", "b", "a")] == [0, 1, 2, 1]
-    assert (names.find("b"), names.find("c"), len(names), names.values()) == (2, None, 3, [None, "a", "b"])
-
-
-def test_a_row_beyond_the_end_is_an_error() -> None:
-    with pytest.raises(IndexError):
-        PersistentList()[0]

@@ -12,11 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index import communities as found
-from mnemond.index.communities import LinkGraph, communities, detect, linked, numbered
-from mnemond.index.writer import MemoryIndex
-from mnemond.model.memory import Edge, EdgeType
+from mnemond.index.communities import LinkGraph, detect
 from tests.examples import examples
-from tests.index.worlds import finished, insight
+from tests.index.worlds import finished
 from tests.tables import each_row
 
 Graph = Any
@@ -58,12 +56,6 @@ def test_the_modularity_is_that_of_louvain(name: str) -> None:
     assert ours >= 0.97 * float(np.mean(theirs))
 
 
-def test_cliques_in_a_ring_are_communities() -> None:
-    known = nx.connected_caveman_graph(6, 5)
-    labels = finished(detect(graph_of(known))).tolist()
-    assert labels == [5 * (node // 5) for node in range(30)]
-
-
 LINKS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), st.floats(0.05, 1.0)), max_size=40)
 
 
@@ -88,45 +80,7 @@ def test_a_community_hangs_together_and_is_named_by_its_smallest_node(links: lis
         assert modularity(known, labels) >= modularity(known, [0] * 12) - 1e-9
 
 
-def test_a_graph_adds_up_links_and_keeps_what_a_node_has_with_itself() -> None:
-    graph = LinkGraph.of(3, np.array([0, 1, 2]), np.array([1, 0, 2]), np.array([0.5, 0.25, 2.0]))
-    assert (graph.first.tolist(), graph.other.tolist()) == ([0, 1, 2, 2], [1, 0])
-    assert (graph.weight.tolist(), graph.own.tolist()) == ([0.75, 0.75], [0.0, 0.0, 4.0])
-    assert finished(detect(graph)).tolist() == [0, 0, 2]
-    assert finished(detect(LinkGraph.of(0, *(np.zeros(0, dtype=np.int64),) * 2, np.zeros(0)))).tolist() == []
-
-
 # ------------------------------------------------------------------ of a store
-
-
-def index_of(count: int, links: list[tuple[int, int, EdgeType, float]], **fields: Any) -> MemoryIndex:
-    rows = [(insight(each, at=at, **fields), None) for at, each in enumerate("abcdefghij"[:count])]
-    edges = [Edge("abcdefghij"[one], "abcdefghij"[other], kind, weight) for one, other, kind, weight in links]
-    return MemoryIndex.build(rows, edges, 2)
-
-
-def test_types_of_a_pair_add_up_and_time_weighs_least() -> None:
-    links: list[tuple[int, int, EdgeType, float]] = [
-        (0, 1, "temporal", 1.0), (1, 0, "temporal", 1.0), (0, 1, "semantic", 0.8), (1, 0, "semantic", 0.5),
-        (2, 1, "causal", 0.4),
-    ]  # fmt: skip
-    members = linked(index_of(3, links).snapshot)
-    assert members.rows.tolist() == [0, 1, 2]
-    assert members.graph.other.tolist() == [1, 0, 2, 1]
-    assert members.graph.weight.tolist() == pytest.approx([1.05, 1.05, 0.4, 0.4])
-
-
-def test_what_is_never_shown_and_what_is_linked_to_nothing_is_in_none() -> None:
-    links: list[tuple[int, int, EdgeType, float]] = [(0, 1, "entity", 0.5), (1, 0, "entity", 0.5)]
-    assert finished(communities(index_of(3, links).snapshot, {})) == {"a": 1, "b": 1}
-    assert finished(communities(index_of(3, links, quarantined=True).snapshot, {})) == {}
-
-
-def test_a_community_keeps_its_number() -> None:
-    groups = [["a", "b", "c"], ["d", "e"], ["f", "g"]]
-    assert numbered(groups, {}) == {1: groups[0], 2: groups[1], 3: groups[2]}
-    assert numbered(groups, {"d": 7, "e": 7, "a": 7, "f": 2}) == {1: groups[0], 7: groups[1], 2: groups[2]}
-    assert numbered([["a", "b"], ["c", "d"]], dict.fromkeys("abcd", 1)) == {1: ["a", "b"], 2: ["c", "d"]}
 
 
 def test_it_is_found_in_steps_and_in_bounded_passes(monkeypatch: pytest.MonkeyPatch) -> None:

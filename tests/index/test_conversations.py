@@ -68,13 +68,3 @@ def test_neighbours_are_those_of_the_order_in_time(
         assert beside(index.snapshot) == expected(live)
     assert [beside(snapshot) for snapshot, _ in seen] == [truth for _, truth in seen]
     assert beside(MemoryIndex.build([(it, None) for it in live], [], DIMENSION).snapshot) == expected(live)
-
-
-def test_a_row_that_comes_later_is_no_neighbour_in_what_was_read_before() -> None:
-    index = MemoryIndex(DIMENSION)
-    for number in range(3):
-        index.apply([AddInsight(insight(f"{number:06d}", at=number, conversation_id="c"))])
-    old = index.snapshot
-    index.apply([AddInsight(insight("000003", at=3, conversation_id="c"))])
-    assert old.beside(np.array([2, -1]), 1).tolist() == [-1, -1]
-    assert index.snapshot.beside(np.array([2]), 1).tolist() == [3]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mnemond.config.reading import VectorSettings
 from mnemond.index import vectors
-from mnemond.index.vectors import CODE_TAIL, Cosines, Dense, cosines_of, is_stored
+from mnemond.index.vectors import CODE_TAIL, Dense, cosines_of, is_stored
 from mnemond.index.writer import Compaction, MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight
 from tests.examples import examples
@@ -74,16 +74,6 @@ def test_the_best_rows_are_those_of_all_cosines(
         assert all(seen[row] and least <= cosine < below for row, cosine in found)
 
 
-def test_among_many_rows_nearly_as_near_none_of_the_best_is_missed() -> None:
-    matrix = unit(3000, 12)
-    dense = Dense(matrix, np.ones(3000, dtype=np.uint8), scanned=coded(matrix))
-    for vector in unit(40, 13):
-        exact = (matrix @ vector).tolist()
-        expected = ranked(exact, [cosine >= 0.1 for cosine in exact], 8)
-        assert same(cosines_of(dense, vector).best_between(0.1, 2.0, 8, None), expected)
-        assert same(cosines_of(dense, vector).highest(8, None), expected)
-
-
 @given(st.integers(0, 2**32), st.integers(1, 200), st.booleans())
 @examples(50)
 def test_no_code_is_farther_off_than_it_says(seed: int, rows: int, worst: bool) -> None:
@@ -95,20 +85,6 @@ def test_no_code_is_farther_off_than_it_says(seed: int, rows: int, worst: bool) 
         vector /= np.linalg.norm(vector)
     found, off = codes.cosines_within(vector)
     assert np.abs(found - matrix @ vector).max() <= off < 0.2
-
-
-def test_of_equal_rows_the_later_come_first_by_codes_as_without() -> None:
-    matrix = np.repeat(unit(1, 6), 200, axis=0)
-    present = np.ones(200, dtype=np.uint8)
-    for dense in (Dense(matrix, present), Dense(matrix, present, scanned=coded(matrix, 150))):
-        cosines = cosines_of(dense, matrix[0])
-        assert [row for row, _ in cosines.highest(3, None)] == [199, 198, 197]
-        assert [row for row, _ in cosines.best_between(0.9, math.inf, 3, None)] == [199, 198, 197]
-
-
-def test_nothing_is_among_no_rows() -> None:
-    none = Cosines(np.zeros(0, dtype=np.float32))
-    assert (len(none), none.highest(3, None), none.best_between(-1.0, 2.0, 3, None)) == (0, [], [])
 
 
 def test_a_writer_has_codes_long_before_readers_and_they_follow_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:

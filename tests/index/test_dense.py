@@ -1,20 +1,17 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.config.reading import VectorSettings
-from mnemond.index.vectors import RESCORED, VectorAccelerators, Vectors, leading
+from mnemond.index.vectors import leading
 from mnemond.index.writer import Compaction, MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight
 from tests.examples import examples
-from tests.index.vector_worlds import DIMENSION, by_hand, coded, dense, marks, unit
+from tests.index.vector_worlds import DIMENSION, by_hand, coded, dense, unit
 from tests.index.worlds import insight
-from tests.tables import each_row
 
 
 @given(st.integers(0, 2**32), st.integers(1, 300), st.integers(1, 30), st.sampled_from([None, 0, 1, 7]), st.booleans())
@@ -33,49 +30,6 @@ def test_the_nearest_rows_are_the_exact_ones_however_they_are_searched(
     assert mask is None or bool(mask[found].all())
 
 
-def test_of_rows_alike_the_later_ones_are_nearest() -> None:
-    matrix = np.repeat(unit(1, 6), 5 * RESCORED, axis=0)
-    for searched in (dense(matrix), dense(matrix, coded(matrix))):
-        found, _ = searched.nearest(matrix[0], 3, None)
-        assert found.tolist() == [5 * RESCORED - 1, 5 * RESCORED - 2, 5 * RESCORED - 3]
-
-
-def test_no_row_without_a_vector_or_of_the_opposite_direction_is_near() -> None:
-    matrix = unit(4, 7)
-    matrix[1], matrix[2] = 0.0, -matrix[0]
-    for searched in (dense(matrix), dense(matrix, coded(matrix))):
-        found, _ = searched.nearest(matrix[0], 4, np.array([True, True, True, False]))
-        assert found.tolist() == [0]
-
-
-def test_more_rows_are_rescored_when_more_are_wanted() -> None:
-    matrix = unit(2000, 8)
-    question = unit(1, 9)[0]
-    found, _ = dense(matrix, coded(matrix)).nearest(question, 200, None)
-    assert found.tolist() == by_hand(matrix, question, 200, None)
-
-
-def test_rows_that_have_no_code_yet_are_compared_exactly() -> None:
-    matrix = unit(400, 10)
-    searched = dense(matrix, coded(matrix, 300))
-    question = matrix[350]
-    assert searched.nearest(question, 1, None)[0].tolist() == [350]
-    assert np.array_equal(searched.similarity_approximate(question, None)[300:], matrix[300:] @ question)
-
-
-def test_approximate_similarities_are_exact_for_the_nearest_of_the_mask() -> None:
-    matrix, question = unit(3000, 11), unit(1, 12)[0]
-    exact = matrix @ question
-    searched = dense(matrix, coded(matrix))
-    mask = np.arange(3000) % 3 == 0
-    found = searched.similarity_approximate(question, mask)
-    assert np.allclose(found, exact, atol=0.02)
-    nearest = by_hand(matrix, question, 20, mask)
-    assert np.allclose(found[nearest], exact[nearest], atol=1e-6)
-    assert np.abs(found - exact).max() > 1e-4
-    assert np.allclose(searched.similarity_of(question, np.array([5, 3])), exact[[5, 3]], atol=1e-6)
-
-
 def test_without_codes_every_similarity_is_exact() -> None:
     matrix = unit(50, 13)
     assert np.array_equal(dense(matrix).similarity_approximate(matrix[0], None), matrix @ matrix[0])
@@ -92,30 +46,6 @@ def test_the_leading_positions_are_those_of_a_sort(values: list[float], k: int) 
 # ------------------------------------------------------------ in an index
 
 SMALL = VectorSettings(int8_from=20, exact_limit=40)
-
-
-@each_row(
-    ("kind", "rows", "codes", "graph"),
-    [
-        ("auto", 19, False, False),
-        ("auto", 20, True, False),
-        ("auto", 40, True, True),
-        ("exact", 40, False, False),
-        ("int8", 1, True, False),
-        ("int8", 40, True, False),
-        ("hnsw", 1, True, True),
-    ],
-)
-def test_what_a_store_keeps_follows_from_its_size(kind: Any, rows: int, codes: bool, graph: bool) -> None:
-    settings = VectorSettings(index=kind, int8_from=20, exact_limit=40)
-    vectors = Vectors(DIMENSION)
-    vectors.extend(list(unit(rows, 32)))
-    shortcuts = VectorAccelerators(settings, DIMENSION)
-    shortcuts.end()
-    shortcuts.keep_up(vectors, marks(rows))
-    shown = shortcuts.view(vectors)
-    assert (shown.codes is not None) == codes
-    assert (shown.approximate is not None) == graph
 
 
 def test_an_index_keeps_codes_up_through_growth_and_compaction_and_readers_keep_their_rows() -> None:
@@ -140,9 +70,3 @@ def test_an_index_keeps_codes_up_through_growth_and_compaction_and_readers_keep_
     assert compacted.insight(int(compacted.dense.nearest(matrix[50], 1)[0][0])).id == "m50"
     assert large.dense.nearest(matrix[51], 1)[0].tolist() == [51]
     assert small.dense.nearest(matrix[51], 100)[0].max() < 18
-
-
-def test_a_store_without_an_embedder_keeps_nothing() -> None:
-    index = MemoryIndex.build([(insight(f"m{at}"), None) for at in range(50)], [], 0, search=SMALL)
-    assert index.snapshot.parts.dense.codes is None
-    assert index.snapshot.parts.dense.approximate is None

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.memory import Insight, Scope, format_us, parse_rfc3339
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, LIKE, insight, unit
+from tests.tables import each_row
 
 SECOND = 1_000_000
 SCOPES = st.builds(Scope, user_id=st.sampled_from([None, "u1"]), session_id=st.sampled_from([None, None, "s1"]))
@@ -160,7 +160,7 @@ def test_a_share_of_words_is_never_more_than_all_of_them() -> None:
     assert Neighbourhood(snapshot, insight("new"), None).by_words(likeness, 0.5, 5) == [("m0", 1.0)]
 
 
-@pytest.mark.parametrize(("start", "us"), [(None, None), ("1970-01-01T00:00:01Z", 1_000_000)])
+@each_row(("start", "us"), [(None, None), ("1970-01-01T00:00:01Z", 1_000_000)])
 def test_when_an_event_was(start: str | None, us: int | None) -> None:
     earlier = insight("m0", event_start=start)
     index = MemoryIndex.build([(earlier, None)], [], DIMENSION)

@@ -7,11 +7,8 @@ import pytest
 from hypothesis import given
 
 from mnemond.index.pagerank import MAX_ROUNDS, Centrality, pagerank
-from mnemond.index.writer import MemoryIndex
-from mnemond.model.changes import RetireInsight
 from tests.examples import examples
-from tests.index.worlds import DIMENSION, insight
-from tests.recall.small_graph import NAMES, Link, at, graph, links
+from tests.recall.small_graph import NAMES, Link, graph, links
 
 PATH: list[Link] = [("a", "b", "semantic", 1.0), ("b", "c", "semantic", 1.0)]
 STAR: list[Link] = [("a", leaf, "entity", 0.5) for leaf in "bcd"]
@@ -36,34 +33,6 @@ def test_worked_star_and_a_row_by_itself() -> None:
 def test_worked_weights() -> None:
     found = ranked("abc", [("a", "b", "semantic", 0.9), ("c", "a", "causal", 0.1)])
     assert found.prominence.tolist() == pytest.approx([1.0, 0.867778, 0.187778], abs=1e-6)
-
-
-def test_of_several_links_between_two_rows_the_heaviest_counts() -> None:
-    several: list[Link] = [("a", "b", "semantic", 0.25), ("b", "a", "entity", 0.75), ("a", "c", "causal", 0.25)]
-    one: list[Link] = [("a", "b", "temporal", 0.75), ("a", "c", "temporal", 0.25)]
-    assert ranked("abc", several).mass.tolist() == ranked("abc", one).mass.tolist()
-
-
-def test_without_links_all_rows_are_alike() -> None:
-    assert ranked("abcd", []).mass.tolist() == [0.25] * 4
-    assert ranked("ab", [("a", "b", "causal", 0.0)]).prominence.tolist() == [1.0, 1.0]
-
-
-def test_an_empty_store_has_no_ranks() -> None:
-    assert ranked("", []).mass.tolist() == []
-
-
-def test_dead_rows_have_none() -> None:
-    index = MemoryIndex.build([(insight(name), None) for name in "abc"], [], DIMENSION)
-    index.apply([RetireInsight("b", "forgotten", None)])
-    found = pagerank(index.snapshot)
-    assert found.mass[at(index.snapshot, "ac")].tolist() == [0.5, 0.5]
-    assert found.mass.sum() == 1.0
-
-
-def test_rounds_are_limited() -> None:
-    one_round = ranked("abc", PATH, max_rounds=1).mass.tolist()
-    assert one_round == pytest.approx([0.05 + 0.85 / 6, 0.05 + 0.85 * 2 / 3, 0.05 + 0.85 / 6])
 
 
 @given(links)

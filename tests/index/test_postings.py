@@ -58,59 +58,11 @@ def test_a_term_counts_as_often_as_it_is_repeated() -> None:
     assert higher > bound
 
 
-def test_no_term_and_a_term_nobody_has_find_nothing() -> None:
-    postings, told = Postings.build(DOCUMENTS), corpus(DOCUMENTS)
-    assert [each.tolist() for each in (postings.scores([], told, BM25)[0], postings.scores(["z"], told, BM25)[0])] == [
-        [0.0] * 4,
-        [0.0] * 4,
-    ]
-    assert postings.scores([], told, BM25)[1] == 0.0
-    assert postings.scores(["z"], told, BM25)[1] == pytest.approx(2.2 * math.log(1 + 4.5 / 0.5))
-    assert Postings.build([]).scores(["a"], corpus([]), BM25)[0].tolist() == []
-
-
-def test_dead_rows_do_not_make_a_term_common() -> None:
-    alive = [1, 0, 1, 1]
-    with_dead, _ = Postings.build(DOCUMENTS).scores(["a", "c"], corpus(DOCUMENTS, alive), BM25)
-    without = [counts for counts, lives in zip(DOCUMENTS, alive, strict=True) if lives]
-    among_themselves, _ = Postings.build(without).scores(["a", "c"], corpus(without), BM25)
-    assert with_dead[np.flatnonzero(alive)].tolist() == pytest.approx(among_themselves.tolist())
-
-
-def test_of_too_many_terms_the_rarest_count() -> None:
-    others = [f"z{number}" for number in range(MAX_QUERY_TERMS - 1)]
-    documents: list[Counts] = [{"a": 1.0, "b": 1.0}, {"a": 1.0}, dict.fromkeys(others, 1.0)]
-    scores, _ = Postings.build(documents).scores(["a", "b", *others], corpus(documents), BM25)
-    assert scores[0] > 0.0  # "b", in one row
-    assert scores[1] == 0.0  # "a", in two
-
-
 def test_words_that_nobody_wrote_do_not_crowd_out_those_that_somebody_did() -> None:
     documents: list[Counts] = [{"a": 1.0}, {"b": 1.0}]
     unheard = [f"z{number}" for number in range(MAX_QUERY_TERMS)]
     scores, _ = Postings.build(documents).scores([*unheard, "a"], corpus(documents), BM25)
     assert scores[0] > 0.0
-
-
-def test_how_many_of_some_terms_each_row_has() -> None:
-    postings = Postings.build(DOCUMENTS)
-    assert postings.shared({"a", "c", "z"}, 4).tolist() == [1, 1, 1, 2]
-    assert postings.shared(set(), 4).tolist() == [0, 0, 0, 0]
-    assert postings.shared({"a"}, 2).tolist() == [1, 1]  # of an older snapshot
-    assert postings.frequencies("abcz") == [3, 1, 2, 0]
-
-
-def test_how_many_live_rows_have_a_term() -> None:
-    postings = Postings.build(DOCUMENTS)
-    assert [postings.live_frequency(term, corpus(DOCUMENTS)) for term in "abcd"] == [3, 1, 2, 0]
-    assert [postings.live_frequency(term, corpus(DOCUMENTS[:2])) for term in "abcd"] == [2, 1, 0, 0]
-    assert [postings.live_frequency(term, corpus(DOCUMENTS, [1, 0, 1, 0])) for term in "abcd"] == [1, 1, 1, 0]
-
-
-def test_the_rows_of_many_terms() -> None:
-    postings = Postings.build(DOCUMENTS)
-    assert [each.tolist() for each in postings.rows_of("acda", 4)] == [[0, 1, 3], [2, 3], [], [0, 1, 3]]
-    assert [each.tolist() for each in postings.rows_of("acb", 2)] == [[0, 1], [], [0]]
 
 
 @examples(100)

@@ -63,13 +63,6 @@ def test_at_the_edges_of_what_is_nearby(at: int, k: int, equal: bool) -> None:
     assert answers(snapshot, at, "user", k, 10**9) == answers(everywhere(snapshot), at, "user", k, 10**9)
 
 
-def test_rows_out_of_order_are_all_looked_at() -> None:
-    rows = [insight(f"{row:06d}", at=at) for row, at in enumerate([5, 1, 9])]
-    index = MemoryIndex.build([(row, None) for row in rows], [], DIMENSION)
-    assert not index.snapshot.parts.ordered
-    assert answers(index.snapshot, 6, "user", 2, 100) == ("000000", "000002", [("000001", 5)], ["000000", "000001"])
-
-
 def test_of_rows_in_no_order_nothing_is_certain() -> None:
     created = np.array([5, 1, 9], dtype=np.int64)
     nearby = neighbourhood.Timeline(created, ordered=False, mask=None, at_us=6)

@@ -10,7 +10,6 @@ import zipfile
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,19 +18,9 @@ from mnemonctl import transfer
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange import archives
 from mnemond.interchange.items import NotReadableError
-from tests.interchange.test_sources import DOCUMENTS
 from tests.tables import each_row
 
 MOST = 1 << 20
-
-CHATGPT = {
-    "conversations.json": msgspec.json.encode(DOCUMENTS["chatgpt"][0]), "user.json": b'{"id": "u", "email": "a@b"}',
-    "message_feedback.json": b"[]", "chat.html": b"<html>", "dalle/1.webp": b"RIFF", "__MACOSX/._x.json": b"\0",
-}  # fmt: skip
-CLAUDE = {
-    "memories.json": msgspec.json.encode(DOCUMENTS["claude-ai"][0]), "users.json": b'[{"uuid": "u"}]',
-    "conversations.json": b'[{"uuid": "c", "chat_messages": []}]',
-}  # fmt: skip
 
 
 def packed(files: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
@@ -44,25 +33,6 @@ def packed(files: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
 
 def read(content: bytes, most: int = MOST) -> dict[str, bytes]:
     return dict(archives.files_in(io.BytesIO(content), most))
-
-
-@each_row(("files", "kind"), [(CHATGPT, "chatgpt"), (CLAUDE, "claude-ai")])
-@each_row("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-def test_an_export_as_it_was_downloaded(tmp_path: Path, files: dict[str, bytes], kind: str, method: int) -> None:
-    path = tmp_path / "export.zip"
-    path.write_bytes(packed(files, method))
-    content = transfer._Content(path, None)
-    expected = [text for text, _ in DOCUMENTS[kind][1]]
-    assert (content.kind, content.memories) == (kind, len(expected))
-    lines = b"".join(content.parts()).decode().splitlines()
-    assert [msgspec.json.decode(line)["content"] for line in lines] == expected
-    assert [each.name for each in tmp_path.iterdir()] == ["export.zip"], "nothing is unpacked to the disk"
-
-
-def test_notes_in_a_zip_file(tmp_path: Path) -> None:
-    (tmp_path / "vault.zip").write_bytes(packed({"v/b.md": b"Second", "v/a.md": b"First", "v/.obsidian/x.json": b"{"}))
-    content = transfer._Content(tmp_path / "vault.zip", None)
-    assert (content.kind, content.memories) == ("notes", 2)
 
 
 @each_row(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +13,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemonctl import transfer
-from mnemond.clock import SystemClock
 from mnemond.config.settings import HookSettings
 from mnemond.config.writing import ExtractionSettings
-from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.errors import MnemonError
 from mnemond.interchange.conversations import of_chatgpt, of_claude
 from mnemond.interchange.items import Item, NotReadableError
 from mnemond.interchange.recognise import items_of
 from mnemond.interchange.sessions import SessionExchange
 from mnemond.memory.exchanges import MARGIN
 from mnemond.model.changes import LONGEST_PROMPT, LONGEST_REPLY
-from mnemond.model.memory import DAY_US
-from mnemond.store import passages
-from tests.api.factories import spooled
 from tests.api.test_remembering import files_with
 from tests.hooks.factories import Desk, desk
-from tests.interchange.chats import Said, chatgpt, chatgpt_zip, claude, claude_message, claude_zip, hidden, message
+from tests.interchange.chats import Said, chatgpt, claude, claude_message, hidden, message
 from tests.interchange.test_restore import JSON
 from tests.interchange.test_sessions import imported, read_queue, said
 from tests.interchange.test_sources import context, spoil
+from tests.tables import each_row
 
 DAY = 86_400.0
 MAY = 1_746_057_600.0
@@ -65,14 +61,6 @@ def exchanges(*found: dict[str, Any]) -> list[SessionExchange]:
 
 def said_in(found: list[SessionExchange]) -> list[str]:
     return [each.prompt for each in found]
-
-
-@pytest.mark.parametrize("made", [chatgpt, claude])
-def test_each_prompt_is_read_with_the_whole_answer_and_its_date(made: Any) -> None:
-    found = exchanges(made("c1", "Moving house", HOME))
-    assert [(each.prompt, each.answer) for each in found] == [(HOME[0][1], HOME[1][1]), (HOME[2][1], LONG)]
-    assert [each.at for each in found] == ["2025-05-01T00:00:10.000000Z", "2025-05-01T00:01:10.000000Z"]
-    assert {(each.session, each.directory) for each in found} == {("c1", "")}
 
 
 def test_what_no_person_said_is_left_out() -> None:
@@ -114,14 +102,6 @@ def test_attached_files_and_branches_of_claude_are_left_out() -> None:
     assert exchanges(claude("c", "t", [], chat_messages=5)) == []
 
 
-def test_a_message_without_a_time_has_that_of_the_one_before() -> None:
-    conversation = chatgpt("c", "t", HOME)
-    for node in conversation["mapping"].values():
-        if node["message"] and node["message"]["create_time"] != MAY + 10:
-            node["message"]["create_time"] = None
-    assert [each.at for each in exchanges(conversation)] == ["2025-05-01T00:00:10.000000Z"] * 2
-
-
 def test_sizes_are_bounded() -> None:
     long = "I like tea.\n" + "word " * 40_000 + "\nI live in Porto."
     [found] = exchanges(chatgpt("c" * 900, "t", [("user", long, MAY), ("assistant", "x" * 1_000_000, MAY)]))
@@ -157,25 +137,6 @@ def test_garbage_is_refused_with_a_sentence_or_is_conversations(read: Any, garba
 
 
 # Files.
-
-
-def test_an_export_as_it_was_downloaded_oldest_first(tmp_path: Path) -> None:
-    parts = [chatgpt("c2", "Berlin", MOVED)], [chatgpt("c1", "Lisbon", HOME)]
-    (tmp_path / "chatgpt.zip").write_bytes(chatgpt_zip(*parts))
-    content = transfer._Content(tmp_path / "chatgpt.zip", None)
-    found = [msgspec.json.decode(line, type=Item | SessionExchange) for line in content.parts()]
-    assert (content.kind, content.memories) == ("chatgpt", 0)
-    assert said_in([each for each in found if isinstance(each, SessionExchange)]) == [
-        HOME[0][1],
-        HOME[2][1],
-        MOVED[0][1],
-    ]
-    (tmp_path / "claude.zip").write_bytes(claude_zip([claude("c1", "Lisbon", HOME)], "- Likes short answers"))
-    content = transfer._Content(tmp_path / "claude.zip", None)
-    lines = b"".join(content.parts()).decode().splitlines()
-    assert (content.kind, content.memories, len(lines)) == ("claude-ai", 1, 3)
-    assert '"line":"memory"' in lines[0]
-    assert "Narnia" not in "".join(lines)
 
 
 def test_an_export_that_was_unpacked(tmp_path: Path) -> None:
@@ -261,16 +222,6 @@ async def test_a_conversation_is_no_session_from_which_another_goes_on(tmp_path:
         assert not any(words in preview.text for words in ("lexer", "last session", "tests first"))
 
 
-async def test_what_was_imported_is_kept_as_long_as_what_is_said_now(tmp_path: Path) -> None:
-    async with desk(tmp_path) as over:
-        await imported(over, exchanges(claude("c1", "Lisbon", HOME)), "claude-ai")
-        store, now_us = (await over.daemon.open_stores.opened("default")).store, SystemClock().now_us()
-        for days, count in ((0, 0), (179, 0), (181, 2)):
-            then_us = int(now_us + days * DAY_US)
-            gone = partial(passages.too_old, now_us=then_us, keep_days=180, keep_bytes=0, limit=10)
-            assert len(await store.read(gone)) == count
-
-
 async def test_secrets_and_code_are_left_out(tmp_path: Path) -> None:
     secret = "AKIA" + "PIX6EA6QOM66ZJOJ"
     code = "```python\n" + "".join(f"line_{n} = {n}\n" for n in range(90)) + "```"
@@ -284,7 +235,7 @@ async def test_secrets_and_code_are_left_out(tmp_path: Path) -> None:
     assert files_with(tmp_path, secret) == []
 
 
-@pytest.mark.parametrize("extraction", [ExtractionSettings(enabled=False), ExtractionSettings(engine="host")])
+@each_row("extraction", [ExtractionSettings(enabled=False), ExtractionSettings(engine="host")])
 async def test_without_extraction_exchanges_are_kept_alone(tmp_path: Path, extraction: ExtractionSettings) -> None:
     item = Item(source="bio", content="Has a dog called Rex", origin="chatgpt")
     async with desk(tmp_path, HookSettings(project="store"), extraction) as over:
@@ -292,12 +243,3 @@ async def test_without_extraction_exchanges_are_kept_alone(tmp_path: Path, extra
         assert (result.memories, result.added) == (1, {"memory": 1, "exchange": 2, "conversation": 1})
         await read_queue(over)
         assert ([each.content for each in await memories(over)], len(await said(over))) == ([item.content], 2)
-
-
-@pytest.mark.parametrize("line", ['{"line":"session"}', '{"line":"floppy"}', '{"line":"session","session":7}'])
-async def test_a_line_of_another_form_is_refused(tmp_path: Path, line: str) -> None:
-    async with desk(tmp_path) as over:
-        spool = spooled(over.path, line + "\n")
-        with pytest.raises(MnemonError, match="no line of a memory to import") as caught:
-            await over.does("import.run", kind="chatgpt", digest="0" * 64, spool=spool)
-        assert caught.value.kind is INVALID_PARAMS

@@ -21,6 +21,7 @@ from tests.interchange.test_archives import packed
 from tests.interchange.test_export import exported
 from tests.interchange.test_import import imported, made, source
 from tests.interchange.test_sources import DOCUMENTS
+from tests.tables import each_row
 
 KEY = pyrage.x25519.Identity.generate()
 TO = [KEY.to_public()]
@@ -53,7 +54,7 @@ def test_any_portions_come_back(tmp_path: Path, texts: list[str]) -> None:
     assert content_of(tmp_path / "e.age") == text
 
 
-@pytest.mark.parametrize("kind", ["mem0", "chatgpt"])
+@each_row("kind", ["mem0", "chatgpt"])
 def test_files_of_other_programs_may_be_encrypted_and_zipped(tmp_path: Path, kind: str) -> None:
     document = msgspec.json.encode(DOCUMENTS[kind][0])
     archive = packed({"conversations.json" if kind == "chatgpt" else "a.json": document})

@@ -13,8 +13,7 @@ import trio
 
 from mnemonctl import rpc
 from mnemond.api import requests
-from mnemond.api.interchange import is_whole
-from mnemond.api.types_changes import LinkParams, UpdateParams
+from mnemond.api.types_changes import LinkParams
 from mnemond.api.types_interchange import ExportParams, ExportResult
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.errors import BUSY, STORAGE, MnemonError
@@ -83,20 +82,6 @@ async def test_a_purged_memory_is_a_tombstone(tmp_path: Path) -> None:
         text = await exported(over)
     assert [line["id"] for line in of_kind(text, "tombstone")] == [gone]
     assert "zanzibar" not in text
-
-
-async def test_it_shows_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "PORTION_BYTES", 1)
-    async with bench(tmp_path) as over:
-        one = await remember(over, "As it was")
-
-        async def change() -> None:
-            await over.changes.update(CALL, UpdateParams(id=one, content="As it is now"))
-            await remember(over, "Made later")
-
-        text = await interrupted(over, monkeypatch, change)
-        assert [line["content"] for line in of_kind(text, "memory")] == ["As it was"]
-        assert len(of_kind(await exported(over), "memory")) == 2
 
 
 async def interrupted(over: Bench, monkeypatch: pytest.MonkeyPatch, work: Callable[[], Awaitable[object]]) -> str:
@@ -206,12 +191,6 @@ async def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(MnemonError, match="cannot be written: No space left on device") as refused:
             await over.exports.export(CALL, ExportParams(spool=name))
         assert refused.value.kind is STORAGE
-
-
-def test_whole_means_no_filter() -> None:
-    assert is_whole(ExportParams(store="a", directory="/x", redact=True, spool="12345678", progress=True))
-    for each in ({"category": "fact"}, {"user_id": "a"}, {"all_sessions": True}, {"since": "2026-01-01"}):
-        assert not is_whole(ExportParams(spool="12345678", **each))
 
 
 @each_row(

@@ -115,14 +115,6 @@ async def test_sessions_do_not_begin_with_it_for_a_day_or_until_it_is_accepted(t
             assert rule in await brief(over)
 
 
-async def test_what_waits_is_known_after_a_restart(tmp_path: Path) -> None:
-    text = await source(tmp_path / "a", 1)
-    async with bench(made(tmp_path / "b")) as over:
-        await imported(over, text)
-    async with bench(made(tmp_path / "b")) as over:
-        assert await brief(over) == set()
-
-
 @pytest.mark.parametrize("tty", [True, False])
 async def test_rules_that_are_enforced_come_with_a_person_at_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, tty: bool
@@ -310,16 +302,3 @@ async def test_a_dry_run_shows_what_is_at_odds_with_the_store_and_what_it_knows(
         done = await imported(over, lines, kind="mem0")
         assert (done.added, done.known, done.memories) == (looked.added, looked.known, looked.memories)
         assert (await over.warm()).store.snapshot.live == 4, "both stay"
-
-
-async def test_without_a_comparison_each_memory_is_imported_and_twice_changes_nothing(tmp_path: Path) -> None:
-    item = Item(source="1", content="Ada prefers tea in the morning", origin="mem0")
-    line = msgspec.json.encode(item).decode() + "\n"
-    async with bench(made(tmp_path / "a"), ToyEmbedder()) as over:
-        over.ids.made = 1000
-        await remember(over, item.content)
-        assert (await imported(over, line, kind="mem0", dry_run=True)).memories == 0
-        assert (await imported(over, line, kind="mem0", dry_run=True, no_diff=True)).memories == 1
-        assert (await imported(over, line, kind="mem0", no_diff=True)).memories == 1
-        assert (await imported(over, line, kind="mem0", no_diff=True)).memories == 0
-        assert (await over.warm()).store.snapshot.live == 2

@@ -24,9 +24,7 @@ from mnemond.errors import BUSY, MnemonError
 from mnemond.interchange import sessions
 from mnemond.interchange.items import Item
 from mnemond.interchange.sessions import SessionExchange
-from mnemond.model.memory import format_us
 from tests.api.factories import spooled
-from tests.api.test_remembering import files_with
 from tests.hooks.factories import Desk, desk
 from tests.interchange.transcripts import (
     CLAUDE,
@@ -190,35 +188,6 @@ async def said(over: Desk) -> list[str]:
     return sorted(await store.read(lambda it: it.column("SELECT prompt FROM passages WHERE gone_op IS NULL")))
 
 
-async def test_exchanges_are_queued_as_a_hook_would_have(tmp_path: Path) -> None:
-    async with desk(tmp_path) as over:
-        looked = await claude_code(over, dry_run=True)
-        assert (looked.added, looked.secrets, await over.queued()) == ({"exchange": 2, "session": 1}, 1, [])
-        assert looked.samples[0] == FLAKY[0]
-        assert KEY not in str(looked)
-        result = await claude_code(over)
-        assert (result.added, result.known, result.dry_run) == ({"exchange": 2, "session": 1}, {}, False)
-        first, second = await over.queued()
-        project = (await over.daemon.projects.of(SHOP)).id
-        assert (first.prompt, first.reply) == FLAKY
-        assert (first.host, first.conversation_id, first.project) == ("claude-code", CLAUDE_ID, project)
-        assert format_us(first.at_us) == "2026-10-05T09:00:09.000000Z"
-        assert KEY not in second.prompt
-    assert files_with(tmp_path, KEY) == []
-
-
-async def test_what_an_import_or_a_hook_brought_is_known(tmp_path: Path) -> None:
-    async with desk(tmp_path) as over:
-        await over.remember(FLAKY[1].split("\n")[1])  # so that hooks leave a part of the answer out as an echo
-        await over.asks(f"{FLAKY[0]}\n<system-reminder>x</system-reminder>", session=CLAUDE_ID, cwd=SHOP)
-        await over.answered(
-            "The cause: two  workers share port 8443.\n\nI gave each its own. ", session=CLAUDE_ID, cwd=SHOP
-        )
-        assert (await claude_code(over)).known == {"exchange": 1}
-        assert (await claude_code(over)).added == {}
-        assert len(await over.queued()) == 2
-
-
 async def test_a_session_that_a_person_paused_brings_nothing_more(tmp_path: Path) -> None:
     """A transcript does not say so; what hooks kept before is known."""
     async with desk(tmp_path) as over:
@@ -259,15 +228,6 @@ async def test_one_undo_takes_back_what_waits_and_what_was_remembered(tmp_path: 
         await over.does("undo", operation=undone.op_id)
         assert {FLAKY[0], "What else?"} < set(await said(over))
         assert any("Fridays" in each.content for each in (await over.does("list")).insights)
-
-
-async def test_a_statement_of_then_does_not_replace_one_of_now(tmp_path: Path) -> None:
-    async with desk(tmp_path) as over:
-        now = await over.remember("The staging server uses port 9000", category="fact")
-        old = SessionExchange("s", SHOP, "2025-03-01T10:00:00Z", "The staging server uses port 8443.", "Noted.")
-        await imported(over, [old], sessions.CODEX)
-        await read_queue(over)
-        assert now in [each.id for each in (await over.does("list")).insights]
 
 
 @pytest.mark.parametrize(

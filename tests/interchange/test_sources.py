@@ -17,21 +17,18 @@ from hypothesis import strategies as st
 from mnemond.api import imports, requests
 from mnemond.api.types_changes import UndoParams
 from mnemond.api.types_interchange import ImportResult
-from mnemond.api.types_memories import RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.interchange import json_files, markdown, notes
 from mnemond.interchange.items import Item, ItemLink, NotReadableError, moment, pieces, plain
 from mnemond.interchange.recognise import KINDS, items_of
 from mnemond.interchange.sessions import SessionExchange
 from mnemond.interchange.sqlite_files import MAGIC, items_of_database
-from mnemond.memory.draft import problems_of
 from mnemond.model.memory import MAX_CONTENT
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.examples import examples
 from tests.interchange.test_import import SMALL, brief
 from tests.interchange.test_import import imported as send
 from tests.interchange.test_restore import JSON
-from tests.store.mnemon import legacy_at
 from tests.tables import each_row
 
 
@@ -118,14 +115,6 @@ def test_a_draft_of_mnemons_has_its_fields() -> None:
     )  # fmt: skip
     assert (second.category, second.importance, second.origin) == ("preference", 3, "chat-export")
     assert second.links == [ItemLink(first.key("mnemon-draft"), "causal", 0.7, "r")]
-
-
-def test_an_edge_of_a_draft_goes_with_the_later_memory_whichever_way_it_leads() -> None:
-    draft = DOCUMENTS["mnemon-draft"][0]
-    assert isinstance(draft, dict)
-    edges = [{"source_index": 1, "target_index": 0, "edge_type": "semantic"}]
-    first, second = memories_of("/x/a.json", msgspec.json.encode(draft | {"edges": edges}), None)[1]
-    assert (first.links, second.links) == ([], [ItemLink(first.key("mnemon-draft"), "semantic", outgoing=True)])
 
 
 GOOD: dict[str, Any] = {"content": "It is so"}
@@ -273,18 +262,6 @@ def spoil(document: Any, garbage: Any, data: st.DataObject) -> None:
         here = here[key]
 
 
-def test_a_store_of_mnemons(tmp_path: Path) -> None:
-    legacy_at(tmp_path / "mnemon.db")
-    with closing(apsw.Connection(str(tmp_path / "mnemon.db"))) as db:
-        db.pragma("journal_mode", "delete")
-    before = (tmp_path / "mnemon.db").read_bytes()
-    kind, items = items_of_database(tmp_path / "mnemon.db", None)
-    assert kind == "mnemon"
-    assert {each.content for each in items} == {f"memory {number} of mnemon" for number in range(4)}
-    assert (tmp_path / "mnemon.db").read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["mnemon.db"]
-
-
 def test_databases_of_memman_and_of_the_memory_service(tmp_path: Path) -> None:
     with closing(apsw.Connection(str(tmp_path / "memman.db"))) as db:
         db.execute("CREATE TABLE insights(id TEXT, content TEXT, summary TEXT, created_at TEXT, updated_at TEXT,"
@@ -374,18 +351,6 @@ async def test_an_interrupted_import_goes_on_as_the_same_operation(
         assert len((await over.history.undo(CALL, UndoParams(operation=result.op_id))).memories) == 3
 
 
-async def test_nothing_here_is_replaced_and_what_is_known_is_none(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        own = await over.remembering.remember(CALL, RememberParams(content="The staging database listens on 5432"))
-        over.ids.made = 1000
-        same = Item(source="z", content="The staging database listens on 5432", origin="note")
-        result = await imported(over, [*ITEMS, same])
-        assert (result.memories, result.known["memory"]) == (3, 1)
-        snapshot = (await over.warm()).store.snapshot
-        assert snapshot.row_of(own.id or "") is not None
-        assert snapshot.live == 4
-
-
 async def test_what_does_not_fit_is_named_and_the_rest_is_imported(tmp_path: Path) -> None:
     secret = "AKIA" + "PIX6EA6QOM66ZJOJ"
     odd = [Item(source="long", content="x" * (MAX_CONTENT + 1), origin="note"),
@@ -410,18 +375,9 @@ async def test_a_store_that_is_too_small_says_so_before_anything_is_written(tmp_
         assert (result.memories, result.raised_cap) == (3, 1000)
 
 
-@pytest.mark.parametrize("line", ["{broken\n", "[]\n", '{"source":"a"}\n'])
+@each_row("line", ["{broken\n", "[]\n", '{"source":"a"}\n'])
 async def test_a_line_that_is_no_memory_is_refused(tmp_path: Path, line: str) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError, match="no line of a memory to import") as caught:
             await send(over, line, kind="notes")
         assert caught.value.kind is INVALID_PARAMS
-
-
-def test_what_a_parser_gives_can_be_remembered() -> None:
-    for document, _ in DOCUMENTS.values():
-        for each in items_of("/x/a.json", msgspec.json.encode(document), None)[1]:
-            assert (
-                isinstance(each, SessionExchange)
-                or problems_of({"content": each.content, "category": each.category, "tags": each.tags}) == []
-            )

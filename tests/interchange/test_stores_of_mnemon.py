@@ -19,10 +19,9 @@ from mnemond.interchange import sqlite_files
 from mnemond.interchange.sqlite_files import is_mnemons, move_stores
 from mnemond.store import files
 from mnemond.store.connection import Connection
-from mnemond.store.schema import VERSION
 from mnemond.store.verify import verify_closed
-from tests.store.factories import START_US, contents, engine_at, open_at, remember, stored
-from tests.store.mnemon import DIMENSION, SECRET, TIME, legacy_at, uuid, vector
+from tests.store.factories import START_US, contents, engine_at, remember, stored
+from tests.store.mnemon import TIME, legacy_at, uuid, vector
 from tests.tables import each_row
 
 LIVE = [f"memory {number} of mnemon" for number in range(4)]
@@ -71,26 +70,7 @@ def test_everything_is_there_afterwards_and_the_old_file_is_kept(tmp_path: Path,
     assert moved(tmp_path) == []
 
 
-def test_rows_have_our_form(tmp_path: Path, old: Path) -> None:
-    moved(tmp_path)
-    found = rows(
-        new(tmp_path),
-        "SELECT id, category, importance, tags, created_at, status, deleted_at, embedding_dim, embedding_model"
-        " FROM insights ORDER BY number",
-    )
-    made = "2025-03-01T10:20:30.000000Z"
-    assert found[0] == (uuid(0), "fact", 1, '["a","b"]', made, "active", None, DIMENSION, "mnemon")
-    assert found[4][5:7] == ("forgotten", "2025-04-01T08:00:00.000000Z")
-    assert rows(new(tmp_path), "SELECT source_id, target_id, edge_type, weight, created_at FROM edges") == [
-        (uuid(source), uuid(target), "semantic", 0.7, made) for source, target in ((0, 1), (1, 0), (1, 2), (2, 1))
-    ]
-    assert rows(new(tmp_path), "SELECT operation, insight_id, detail FROM oplog")[:1] == [("remember", uuid(0), "")]
-    assert SECRET.encode() not in new(tmp_path).read_bytes()
-    assert rows(new(tmp_path), "PRAGMA user_version") == [(VERSION,)]
-    assert rows(new(tmp_path), "PRAGMA foreign_key_check") == []
-
-
-@pytest.mark.parametrize("version", [0, 1])
+@each_row("version", [0, 1])
 def test_vectors_become_unit_vectors_of_float32(tmp_path: Path, version: int) -> None:
     legacy_at(tmp_path / "mnemon.db", version=version)
     moved(tmp_path)
@@ -122,12 +102,6 @@ def test_which_bytes_are_a_vector(blob: object, version: int, length: int | None
     assert (None if found is None else len(found)) == length
     if found is not None:
         assert abs(float(np.linalg.norm(found)) - 1) < 1e-6
-
-
-def test_the_oldest_schema_lacks_columns(tmp_path: Path) -> None:
-    legacy_at(tmp_path / "mnemon.db", columns=())
-    moved(tmp_path)
-    assert stored(new(tmp_path)) == LIVE
 
 
 def test_what_is_not_right_is_left_out_or_mended(tmp_path: Path, old: Path) -> None:
@@ -215,29 +189,6 @@ def test_nobody_writes_to_it_while_it_is_moved(tmp_path: Path, old: Path, monkey
     moved(tmp_path)
     assert len(tried) == 2
     assert stored(new(tmp_path)) == LIVE
-
-
-def test_what_an_earlier_attempt_left_does_not_come_along(tmp_path: Path, old: Path) -> None:
-    (tmp_path / sqlite_files.MOVING / "default").mkdir(parents=True)
-    for name in ("mnemon.db", "mnemon.db.bak-7", "mnemon.db-wal"):
-        (tmp_path / sqlite_files.MOVING / "default" / name).write_bytes(b"half")
-    moved(tmp_path)
-    assert sorted(path.name for path in new(tmp_path).parent.iterdir()) == ["mnemon.db", "mnemon.db.bak-0"]
-
-
-def test_a_store_of_mnemons_in_our_place_is_converted(tmp_path: Path) -> None:
-    path = new(tmp_path)
-    legacy_at(path, version=1)
-    with pytest.raises(MnemonError, match="not one of mnemond's") as caught:
-        open_at(path)
-    assert "converted when the daemon starts" in (caught.value.hint or "")
-    assert moved(tmp_path) == []
-    assert sorted(each.name for each in path.parent.iterdir()) == ["mnemon.db", "mnemon.db.bak-1"]
-    assert rows(path, "SELECT count(*) FROM insights") == [(5,)]
-    assert stored(path) == LIVE
-    before = path.read_bytes()
-    assert moved(tmp_path) == []
-    assert path.read_bytes() == before
 
 
 def test_a_store_in_our_place_that_cannot_be_converted_is_named_and_stays(

@@ -45,13 +45,6 @@ def test_no_column_is_left_out_that_there_is_not_and_none_with_a_vector_is_expor
         assert not isinstance(each, Exported) or each.json <= set(exported), each.table
 
 
-def test_an_absent_column_means_null(empty: Connection) -> None:
-    """A line leaves out what is NULL, so no column may have another default and take NULL."""
-    for each in TABLES:
-        rows = empty.rows(f"SELECT name, dflt_value, \"notnull\" FROM pragma_table_info('{each.table}')")
-        assert [name for name, default, required in rows if default is not None and not required] == [], each.table
-
-
 def test_kinds_are_distinct() -> None:
     kinds = [each.kind for each in TABLES]
     assert len(kinds) == len(set(kinds))

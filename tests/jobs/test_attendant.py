@@ -13,7 +13,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from mnemond.errors import BUSY, STOPPING, STORAGE, MnemonError
 from mnemond.jobs.job import Done, Job, Work
 from mnemond.jobs.scheduler import ATTEMPTS, FIRST_PAUSE_S, IDLE_S, MAX_ASKED, PATIENCE_S, USED, WRITING
-from tests.jobs.factories import DAY_S, DAY_US, HOUR_S, NOW_US, HandClock, Keeping, kept
+from tests.jobs.factories import DAY_S, DAY_US, HOUR_S, Keeping, kept
 
 
 class Toy(Job):
@@ -60,35 +60,6 @@ async def test_a_job_runs_at_once_and_then_every_interval(tmp_path: Path, mock_c
         assert over.told == [("toy", Done("done", 1))] * 3
 
 
-async def test_a_job_that_ran_is_known_to_have_run_after_a_restart(tmp_path: Path, mock_clock: MockClock) -> None:
-    clock = HandClock()
-    async with kept(tmp_path, mock_clock, Toy(), clock=clock) as over:
-        assert (await over.records())["toy"].ran_at == over.attendant.agenda.by_name["toy"].record.ran_at  # type: ignore[union-attr]
-    clock.us += int((HOUR_S - 10) * 1e6)
-    toy, other = Toy(), Toy("other")
-    async with kept(tmp_path, mock_clock, toy, other, clock=clock) as over:
-        assert (len(toy.runs), len(other.runs)) == (0, 1)
-        await over.pass_time(9 - IDLE_S)
-        assert len(toy.runs) == 0
-        await over.pass_time(1)
-        assert len(toy.runs) == 1
-
-
-@pytest.mark.parametrize(("moved_s", "left_s"), [(-400 * DAY_S, HOUR_S), (0.0, HOUR_S), (400 * DAY_S, 0.0)])
-async def test_a_clock_that_jumps_between_two_daemons_delays_no_more_than_an_interval(
-    tmp_path: Path, mock_clock: MockClock, moved_s: float, left_s: float
-) -> None:
-    clock = HandClock()
-    async with kept(tmp_path, mock_clock, Toy(), clock=clock):
-        pass
-    clock.us += int(moved_s * 1e6)
-    toy = Toy()
-    async with kept(tmp_path, mock_clock, toy, clock=clock) as over:
-        assert len(toy.runs) == (left_s == 0)
-        await over.pass_time(left_s)
-        assert len(toy.runs) == 1
-
-
 async def test_a_clock_that_jumps_while_it_runs_moves_no_run(tmp_path: Path, mock_clock: MockClock) -> None:
     toy = Toy()
     async with kept(tmp_path, mock_clock, toy) as over:
@@ -97,20 +68,6 @@ async def test_a_clock_that_jumps_while_it_runs_moves_no_run(tmp_path: Path, moc
             await over.pass_time(HOUR_S - 1)
             await over.pass_time(1)
         assert len(toy.runs) == 4
-
-
-async def test_each_run_ages_memories_by_what_passed_and_two_days_at_most(
-    tmp_path: Path, mock_clock: MockClock
-) -> None:
-    toy = Toy()
-    async with kept(tmp_path, mock_clock, toy) as over:
-        over.clock.us += 400 * DAY_US
-        await over.pass_time(HOUR_S)
-        await over.pass_time(HOUR_S)
-        over.clock.us -= 400 * DAY_US
-        await over.pass_time(HOUR_S)
-    assert [(work.now_us - NOW_US) / DAY_US for work in toy.runs] == [0.0, 2.0, 4.0, 3 * HOUR_S / DAY_S]
-    assert [(work.aged_us - NOW_US) / DAY_US for work in toy.runs] == [0.0, 2.0, 4.0, 4.0]
 
 
 async def test_nothing_runs_while_the_store_is_used(tmp_path: Path, mock_clock: MockClock) -> None:
@@ -141,21 +98,6 @@ async def test_a_store_that_is_used_all_the_time_is_put_in_order_nevertheless(
             await over.pass_time(1)
             passed += 1
         assert passed == PATIENCE_S
-
-
-async def test_what_a_run_left_has_waited_already(tmp_path: Path, mock_clock: MockClock) -> None:
-    """Else a store that is used all the time would be read sixteen exchanges in ten minutes, and the rest pile up."""
-    toy = Toy()
-    async with kept(tmp_path, mock_clock, toy) as over:
-        toy.left = 5
-        await over.pass_time(HOUR_S - 1)
-        for _ in range(int(PATIENCE_S) + 1):
-            over.attendant.used()
-            await over.pass_time(1)
-        assert len(toy.runs) == 1 + 1 + 5
-        over.attendant.used()
-        await over.pass_time(1)
-        assert len(toy.runs) == 7
 
 
 async def test_nothing_runs_while_a_write_waits(tmp_path: Path, mock_clock: MockClock) -> None:
@@ -192,35 +134,6 @@ async def test_jobs_run_one_at_a_time_in_the_order_they_are_due(tmp_path: Path, 
         assert (over.attendant.running, len(quick.runs)) == (None, 1)
         nursery.cancel_scope.cancel()
     await over.store.close()
-
-
-async def test_a_run_that_is_asked_for_does_not_wait_for_the_store_to_be_unused(
-    tmp_path: Path, mock_clock: MockClock
-) -> None:
-    toy = Toy()
-    async with kept(tmp_path, mock_clock, toy) as over:
-        over.scheduler.used("default")
-        assert await over.attendant.run("toy", sure=True) == Done("done", 1)
-        await over.settled()
-        assert [(work.asked, work.sure, work.dry_run) for work in toy.runs] == [(False,) * 3, (True, True, False)]
-        await over.pass_time(HOUR_S - 1)  # the interval begins anew
-        assert len(toy.runs) == 2
-        await over.attendant.run("toy", dry_run=True)
-        await over.pass_time(1)
-        assert [work.dry_run for work in toy.runs[2:]] == [True, False]
-
-
-async def test_whoever_gives_up_waiting_ends_nothing(tmp_path: Path, mock_clock: MockClock) -> None:
-    toy = Toy()
-    async with kept(tmp_path, mock_clock, toy) as over:
-        toy.held = trio.Event()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(over.attendant.run, "toy")
-            await wait_all_tasks_blocked()
-            nursery.cancel_scope.cancel()
-        toy.held.set()
-        await over.settled()
-        assert over.told[1:] == [("toy", Done("done", 1))]
 
 
 async def test_no_more_runs_wait_than_there_is_room_for(tmp_path: Path, mock_clock: MockClock) -> None:
@@ -287,15 +200,6 @@ async def test_a_stop_ends_runs_and_tells_whoever_waits(tmp_path: Path, mock_clo
             over.scheduler.of("default")
         over.scheduler.attach(over.store)  # nothing begins any more
         assert toy.at_once == 0
-
-
-async def test_records_that_cannot_be_read_keep_no_job_from_running(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with kept(tmp_path, mock_clock, Toy()) as over:
-        await over.store.rewrite(lambda it: it.run("UPDATE meta SET value = '[' WHERE key = 'job:toy'"))
-    toy = Toy()
-    async with kept(tmp_path, mock_clock, toy) as over:
-        assert len(toy.runs) == 1
-        assert (await over.records())["toy"].changed == 1
 
 
 async def test_a_store_that_was_opened_before_the_scheduler_ran_is_looked_after(

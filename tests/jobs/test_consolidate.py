@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -110,27 +109,6 @@ async def test_it_asks_once(tmp_path: Path, mock_clock: MockClock) -> None:
         assert len(over.texts()) == 4
         assert over.over.store.pending_reviews == 2
         assert (await over.over.records())["consolidate"].outcome == "nothing"
-
-
-async def test_what_was_left_apart_is_not_asked_again_for_years(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with world(tmp_path, mock_clock) as over:
-        await over.say(INDEX, EACH)
-        await over.run()
-        [review] = await over.waiting()
-        await over.decide(review, "COEXIST")
-        later = NOW_US + 900 * DAY_US
-        await over.over.store.rewrite(lambda it: reviews.expire(it, later))
-        assert (await over.run()).outcome == "nothing"
-        assert await over.waiting() == []
-
-
-async def test_a_review_that_nothing_answered_may_be_asked_again_later(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with world(tmp_path, mock_clock) as over:
-        await over.say(INDEX, EACH)
-        await over.run()
-        for days in (15, 120):
-            await over.over.store.rewrite(partial(reviews.expire, now_us=NOW_US + days * DAY_US))
-        assert (await over.run()).changed == 1
 
 
 async def test_an_undo_brings_both_back_and_the_question(tmp_path: Path, mock_clock: MockClock) -> None:

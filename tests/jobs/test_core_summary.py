@@ -16,10 +16,9 @@ from mnemond.errors import INTERNAL, UNAVAILABLE, MnemonError
 from mnemond.jobs import core_summary
 from mnemond.jobs.core_summary import INTERVAL_S, CoreDeps, CoreSummaries
 from mnemond.memory.core_summary import Draft, entity_of, propose
-from mnemond.model.changes import RetireInsight
 from mnemond.model.core import BY_HAND, CoreLine, CoreSummary
 from mnemond.model.memory import Scope
-from mnemond.recall.core_text import drafted, shown
+from mnemond.recall.core_text import drafted
 from mnemond.store import core_summaries
 from tests.jobs.factories import Keeping, kept
 from tests.jobs.test_resolve import Model
@@ -52,25 +51,6 @@ async def world(path: Path, clock: MockClock, asks: Any = None, **settings: obje
     async with kept(path, clock, CoreSummaries(means)) as over:
         holder.append(over)
         yield World(over, means)
-
-
-async def test_ten_new_memories_make_a_version_by_themselves(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with world(tmp_path, mock_clock) as at:
-        await at.over.remember(*range(9))
-        await at.over.pass_time(INTERVAL_S)
-        assert at.summary() is None
-        await at.over.remember(9)
-        await at.over.pass_time(INTERVAL_S)
-        first = at.summary()
-        assert first is not None
-        assert (first.version, len(first.lines), first.generator) == (1, 10, "rules")
-        assert first.op_id != (await at.over.records())["core_summary"].op_id
-        await at.over.remember(*range(10, 19))
-        await at.over.pass_time(INTERVAL_S)
-        assert len(await at.versions()) == 1
-        await at.over.remember(19)
-        await at.over.pass_time(INTERVAL_S)
-        assert [each.version for each in await at.versions()] == [2, 1]
 
 
 async def test_each_user_has_one_of_what_is_for_them_and_for_everybody(tmp_path: Path, mock_clock: MockClock) -> None:
@@ -113,18 +93,6 @@ async def test_no_more_users_than_there_is_room_for(
         assert len(at.over.store.core_summaries) == 1
 
 
-async def test_what_says_the_same_is_no_version_and_counts_anew(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with world(tmp_path, mock_clock, update_frequency=2) as at:
-        await at.over.remember(1, 2)
-        await at.over.pass_time(INTERVAL_S)
-        await at.over.remember(3, 4, importance=1)
-        await at.over.pass_time(INTERVAL_S)
-        (only,) = await at.versions()
-        assert only.upto == 4
-        lines = await at.over.lines()
-        assert [line[0] for line in lines if line[0] == "core"] == ["core"]
-
-
 async def test_a_version_that_a_person_gave_stays(tmp_path: Path, mock_clock: MockClock) -> None:
     async with world(tmp_path, mock_clock, update_frequency=1) as at:
         draft = Draft(user=None, lines=(CoreLine("as I say"),), generator=BY_HAND)
@@ -143,15 +111,6 @@ async def test_it_can_be_switched_off_and_still_be_asked_for(tmp_path: Path, moc
         await at.over.pass_time(INTERVAL_S)
         assert at.summary() is None
         assert (await at.run()).changed == 1
-
-
-async def test_a_forgotten_source_is_not_shown_before_the_next_version(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with world(tmp_path, mock_clock, update_frequency=3) as at:
-        await at.over.remember(1, 2, 3)
-        await at.over.pass_time(INTERVAL_S)
-        await at.over.change(RetireInsight(insight_id(2), "forgotten"))
-        found = shown(at.summary(), at.over.snapshot)
-        assert (len(found.lines), found.left_out, "number 2" in found.text) == (2, 1, False)
 
 
 async def test_clusters_are_found_in_a_thread(
@@ -175,23 +134,6 @@ async def test_clusters_are_found_in_a_thread(
 
 
 # ------------------------------------------------------------------ by a model
-
-
-async def test_a_model_writes_and_goes_on_from_its_own_text(tmp_path: Path, mock_clock: MockClock) -> None:
-    asks = Model({"summary": "There are memories."}, {"summary": "There are more memories."})
-    async with world(tmp_path, mock_clock, asks, engine="llm", update_frequency=2) as at:
-        await at.over.remember(1, 2)
-        await at.over.pass_time(INTERVAL_S)
-        first = at.summary()
-        assert first is not None
-        assert (first.text, first.generator, first.reason) == ("There are memories.", "tiny-1b", "")
-        assert asks.asked[0].startswith("generate_core_summary\n- Facts: memory number")
-        await at.over.remember(3, 4)
-        await at.over.pass_time(INTERVAL_S)
-        assert asks.asked[1].startswith("update_core_summary\nThere are memories.\n- Facts: memory number")
-        found = at.summary()
-        assert found is not None
-        assert found.text == "There are more memories."
 
 
 @pytest.mark.parametrize(
@@ -220,17 +162,6 @@ async def test_a_defect_of_the_model_is_no_reason(tmp_path: Path, mock_clock: Mo
         with pytest.raises(MnemonError, match="a defect"):
             await at.run()
         assert at.summary() is None
-
-
-async def test_a_look_without_a_new_memory_counts_nothing(
-    tmp_path: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with world(tmp_path, mock_clock) as at:
-        await at.over.remember(1)
-        await at.over.pass_time(INTERVAL_S)
-        monkeypatch.setattr(core_summaries, "count_new", None)
-        await at.over.pass_time(INTERVAL_S)
-        assert all(not isinstance(result, MnemonError) for _, result in at.over.told)
 
 
 async def test_without_a_model_the_rules_write_and_say_so(tmp_path: Path, mock_clock: MockClock) -> None:

@@ -116,19 +116,6 @@ async def test_of_a_changed_memory_and_of_a_successor(tmp_path: Path, mock_clock
         assert over.summaries() == [(1, 3)]
 
 
-async def test_not_of_one_memory_nor_where_one_was_forgotten(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with world(tmp_path, mock_clock) as over:
-        await over.say(*TEXTS)
-        await over.summarize(1, 2)
-        await over.over.change(RetireInsight(insight_id(2), "forgotten"))
-        assert (await over.run()).outcome == "nothing"
-        await over.summarize(1, 3)
-        snapshot = over.over.snapshot
-        [row] = (snapshot.of_channel(SUMMARIZED) & snapshot.alive()).nonzero()[0].tolist()
-        await over.over.change(RetireInsight(snapshot.insight(row).id, "forgotten"))
-        assert (await over.run()).outcome == "nothing"
-
-
 async def test_not_of_memories_that_contradict_each_other_by_now(tmp_path: Path, mock_clock: MockClock) -> None:
     async with world(tmp_path, mock_clock) as over:
         await over.say("The office is in Berlin", "The office has a garden", "The office is in Munich")

@@ -82,14 +82,6 @@ async def test_names_of_older_memories_are_noted_once(tmp_path: Path, mock_clock
         assert over.defects == []
 
 
-async def test_a_memory_keeps_the_names_that_it_was_given(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with kept(tmp_path, mock_clock, EntityBackfill(lambda _: Config())) as over:
-        it = Insight(insight_id(1), AT, AT, content="Ana Silva runs Kubernetes", entities=("Bea",))
-        await over.change(AddInsight(it, None))
-        await over.attendant.run("entity_backfill")
-        assert [name for _, name in await names(over)] == ["Bea"]
-
-
 async def test_only_kinds_of_the_settings_are_noted(tmp_path: Path, mock_clock: MockClock) -> None:
     config = config_from({"commitment.entity_extraction.types": ["person"]})
     async with kept(tmp_path, mock_clock, EntityBackfill(lambda _: config)) as over:
@@ -179,23 +171,6 @@ def test_pairs_that_are_asked_about(one: str, other: str, kinds: str) -> None:
     kind, other_kind = kinds.split()
     rows = [*named(one, kind=kind), *named(other, kind=other_kind), *named("Zebra")]
     assert [{it.longer, it.shorter} for it in alike(rows)] == [{one, other}]
-
-
-@each_row(
-    ("rows", "why"),
-    [
-        (named("C", "C++"), "marks mean something"),
-        (named("python3.11", "python31.1"), "other numbers"),
-        (named("src/main.py", "src-main.py"), "paths"),
-        (named("Ana Silva", "Ana Costa", "Ana", kind="person"), "of two people"),
-        (named("Ana Silva", kind="person") + named("Ana", kind="tool"), "another type"),
-        (named("Acme Cloud", kind="organization") + named("Acme", kind="organization"), "no person"),
-        (named("Big Blue Box", "Best Burger Bar", "BBB"), "initials of two"),
-        (named("ana and bea", "aab"), "no capitals"),
-    ],
-)
-def test_pairs_that_are_not(rows: list[StoredEntity], why: str) -> None:
-    assert list(alike(rows)) == [], why
 
 
 def test_a_run_asks_about_few_pairs_and_not_while_many_wait() -> None:

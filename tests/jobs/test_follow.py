@@ -22,6 +22,7 @@ from mnemond.store.store import Store
 from tests.store.factories import EMBEDDER, START_US, remember
 from tests.store.pg_proxy import CuttingProxy
 from tests.store.pg_server import running
+from tests.tables import each_row
 
 WITHIN_S = 30.0
 
@@ -92,19 +93,6 @@ async def daemon(home: Path, dsn: str) -> AsyncIterator[Daemon]:
             nursery.cancel_scope.cancel()
             with trio.CancelScope(shield=True):
                 await made.stores.close()
-
-
-async def test_what_one_writes_the_other_shows(server: PgServer, tmp_path: Path) -> None:
-    async with daemon(tmp_path / "a", server.dsn) as a, daemon(tmp_path / "b", server.dsn) as b:
-        here, there = await a.share("follow"), await b.share("follow")
-        for number in range(1, 6):
-            await here.write(remember(number))
-            await b.until(number)
-            assert there.snapshot.live == number
-        await until(lambda: len(b.replayed) == 5)  # which is told of it after the rows are there
-        assert [each.op_id for each in b.replayed] == [f"made-{each}" for each in range(1, 6)]
-        await there.write(remember(6))
-        await a.until(6)
 
 
 async def test_after_a_cut_it_connects_again_and_reads_what_it_missed(
@@ -185,7 +173,7 @@ async def _never(_name: str) -> None:
     raise AssertionError
 
 
-@pytest.mark.parametrize("late", [True, False])
+@each_row("late", [True, False])
 async def test_a_listener_that_nothing_waits_for_any_more_is_closed(late: bool) -> None:
     """`late`: it connects after the end; else it is about to be handed over."""
     begun, go_on, closed = threading.Event(), threading.Event(), threading.Event()

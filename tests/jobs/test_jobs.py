@@ -9,7 +9,7 @@ from trio.testing import MockClock
 
 from mnemond.config.settings import Config, SessionSettings
 from mnemond.jobs.job import Done
-from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, OplogTrim, ReviewExpiry
+from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, ReviewExpiry
 from mnemond.jobs.storage import FIRST_S, LARGE_BYTES, Backup, Checkpoint
 from mnemond.model.changes import ChangeSet, RetireInsight
 from mnemond.model.memory import format_us
@@ -27,35 +27,6 @@ from tests.outcomes import remembered
 from tests.store.factories import insight_id, remember
 
 # ------------------------------------------------------------ decay_refresh
-
-
-async def test_importance_is_written_where_it_reads_otherwise(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with kept(tmp_path, mock_clock, DecayRefresh(HOUR_S)) as over:
-        await over.remember(1, importance=3)
-        await over.remember(2, importance=1)
-        assert (over.insight(1).effective_importance, over.insight(2).effective_importance) == (0.5, 0.15)
-        await over.pass_time(10 * HOUR_S)
-        assert over.told[-1] == ("decay_refresh", Done("nothing"))  # .5 · 2^(−10/720) is .4952
-        await over.pass_time(HOUR_S)
-        assert over.told[-1] == ("decay_refresh", Done("done", 1))
-        assert over.insight(1).effective_importance == pytest.approx(0.5 * 2 ** (-11 / 720), abs=1e-6)
-        assert over.insight(2).effective_importance == 0.15
-        await over.mirrored()
-        decays = [line for line in await over.lines() if line[0] == "decay"]
-        assert decays == [("decay", None, "system:decay_refresh memories=1")]
-        assert await over.history() == []
-
-
-async def test_a_refresh_that_is_asked_for_writes_whatever_differs(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with kept(tmp_path, mock_clock, DecayRefresh(HOUR_S)) as over:
-        await over.remember(*range(1, 251), importance=3)
-        over.clock.us += DAY_US // 24
-        assert await over.attendant.run("decay_refresh", dry_run=True) == Done("done", 250)
-        assert over.insight(1).effective_importance == 0.5
-        assert await over.attendant.run("decay_refresh") == Done("done", 250)
-        values = {each["insight"].effective_importance for each in (await over.mirrored()).values()}
-        assert values == {round(0.5 * 2 ** (-1 / 720), 6)}
-        assert [line[2] for line in await over.lines() if line[0] == "decay"] == ["system:decay_refresh memories=250"]
 
 
 @pytest.mark.parametrize(
@@ -78,22 +49,6 @@ async def test_worked_numbers_of_importance(
         for _ in range(1 + days // 2):
             await over.attendant.run("decay_refresh")
         assert over.insight(1).effective_importance == pytest.approx(expected, abs=1e-6)
-
-
-async def test_a_clock_that_jumps_costs_two_days_and_is_forgotten_when_it_is_put_right(
-    tmp_path: Path, mock_clock: MockClock
-) -> None:
-    async with kept(tmp_path, mock_clock, DecayRefresh(HOUR_S)) as over:
-        await over.remember(1, importance=5)
-        over.clock.us += 400 * DAY_US
-        await over.pass_time(HOUR_S)
-        assert over.insight(1).effective_importance == pytest.approx(2 ** (-2 / 30), abs=1e-6)
-        over.clock.us -= 400 * DAY_US
-        await over.attendant.run("decay_refresh")
-        assert over.insight(1).effective_importance == pytest.approx(2 ** (-1 / 720), abs=1e-6)
-        over.clock.us = 0
-        await over.attendant.run("decay_refresh")
-        assert over.insight(1).effective_importance == 1.0
 
 
 # ------------------------------------------------------------ expire
@@ -155,33 +110,7 @@ async def test_the_oldest_of_the_record_of_sessions_goes(tmp_path: Path, mock_cl
         assert await over.store.read(lambda it: it.rows("SELECT * FROM memory_operations")) == []
 
 
-async def test_a_clock_that_runs_ahead_expires_two_days_worth(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with kept(tmp_path, mock_clock, Expire()) as over:
-        await over.remember(1, expires_at=format_us(NOW_US + DAY_US))
-        await over.remember(2, expires_at=format_us(NOW_US + 3 * DAY_US))
-        over.clock.us += 400 * DAY_US
-        await over.pass_time(HOUR_S)
-        assert over.live() == {2}
-        over.clock.us = NOW_US + 2 * DAY_US
-        await over.pass_time(HOUR_S)
-        assert over.live() == {2}
-
-
 # ------------------------------------------------------------ the rest
-
-
-async def test_a_ring_that_was_made_smaller_is_trimmed(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with kept(tmp_path, mock_clock, OplogTrim(100)) as over:
-
-        def fill(connection: Connection) -> None:
-            sql = "INSERT INTO oplog(operation, detail, created_at) SELECT 'x', value, 'now' FROM json_each(?)"
-            connection.run(sql, (str(list(range(1200))),))
-
-        await over.store.rewrite(fill)
-        assert (await over.attendant.run("oplog_trim", dry_run=True)).changed == 1100
-        assert await over.attendant.run("oplog_trim") == Done("done", 1100)
-        assert [line[2] for line in await over.lines()] == [str(number) for number in range(1100, 1200)]
-        assert (await over.records())["oplog_trim"].changed == 1100
 
 
 async def test_outcomes_nobody_repeats_go_after_a_week(tmp_path: Path, mock_clock: MockClock) -> None:
@@ -241,18 +170,6 @@ async def test_texts_that_give_orders_are_dropped_after_two_weeks(tmp_path: Path
             lambda it: it.rows("SELECT operation, detail FROM oplog ORDER BY id DESC LIMIT 1")
         )
         assert lines == [("review", "dropped=2")]
-
-
-async def test_a_large_log_is_cut_back(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with kept(tmp_path, mock_clock, Checkpoint()) as over:
-        assert await over.attendant.run("checkpoint") == Done("nothing")
-        await over.store.write(remember(1, "x" * 3_000_000))
-        await over.store.write(remember(2, "x" * 3_000_000))
-        assert (await over.attendant.run("checkpoint", dry_run=True)).changed > LARGE_BYTES
-        assert log_bytes(over.path) > LARGE_BYTES
-        assert (await over.attendant.run("checkpoint")).outcome == "done"
-        assert log_bytes(over.path) == 0
-        assert await over.records() == {}
 
 
 async def test_the_metrics_of_every_memory_are_written_and_kept_up(tmp_path: Path, mock_clock: MockClock) -> None:

@@ -13,6 +13,7 @@ from trio.testing import MockClock
 
 from mnemond.store.connection import CACHE_KIB
 from tests.jobs.lifetime import apart, lived, resident, slope
+from tests.tables import each_row
 
 DAYS = 180
 THIRD = DAYS // 3
@@ -33,7 +34,7 @@ MOST_GROWTH = 512 << 10
 every 50 days or so, and grows by 13 KiB a day in between."""
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@each_row("seed", [1, 2])
 def test_a_few_days(tmp_path: Path, seed: int) -> None:
     life = trio.run(partial(lived, tmp_path, seed, 8), clock=MockClock())
     assert life.pruned > 0

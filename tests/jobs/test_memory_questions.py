@@ -188,18 +188,6 @@ async def test_what_was_taken_back_stays_so(tmp_path: Path, mock_clock: MockCloc
         assert model.asked == []
 
 
-@pytest.mark.parametrize("answer", ["nonsense", {}, {"verdict": "delete it"}, [], {"verdict": 7}])
-async def test_an_answer_without_a_verdict_leaves_it_to_the_rules(
-    tmp_path: Path, mock_clock: MockClock, answer: object
-) -> None:
-    async with world(tmp_path, mock_clock, Asked(verdict=answer), "substance") as it:
-        await it.remember(1, "Went through the list with them again", channel="hook")
-        await it.run()
-        assert it.told(1) == {"substance": "left to the rules: the answer names no verdict"}
-        assert it.over.insight(1).importance == 3
-        assert await it.counts() == {"read": 1, "left to the rules": 1}
-
-
 async def test_a_verdict_only_lowers_the_importance(tmp_path: Path, mock_clock: MockClock) -> None:
     model = Asked(verdict={"verdict": "nothing_lasting"})
     async with world(tmp_path, mock_clock, model, "substance") as it:

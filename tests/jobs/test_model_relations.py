@@ -23,13 +23,13 @@ from mnemond.jobs.resolve import ModelDeps
 from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.questions.asking import Model
 from mnemond.memory.relations_seen import seen
-from mnemond.model.changes import AddInsight, RetireInsight
+from mnemond.model.changes import AddInsight
 from mnemond.model.memory import Insight, Scope, format_us
 from mnemond.store import relations
 from mnemond.store.connection import Connection
 from tests.jobs.factories import NOW_US, Keeping, kept
 from tests.jobs.test_memory_questions import PROMPTS
-from tests.llm.scripted import BAD, Bench, Reply, Scripted, says, scripted
+from tests.llm.scripted import Bench, Reply, Scripted, says, scripted
 from tests.store.factories import insight_id, vector_of
 
 TEXT = "The desk of Ana in the office of Globex is by the window"
@@ -115,14 +115,6 @@ async def test_an_undo_takes_it_back_for_good(tmp_path: Path, mock_clock: MockCl
         assert len(it.server.requests) == 1
 
 
-async def test_a_memory_that_is_forgotten_takes_it_along(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with world(tmp_path, mock_clock, answer(RELATION)) as it:
-        await it.remember(1, TEXT, entities=("Ana",))
-        await it.run()
-        await it.over.change(RetireInsight(insight_id(1), "forgotten"))
-        assert await it.known() == []
-
-
 async def test_a_claim_that_is_not_newer_is_refused_with_its_reason(tmp_path: Path, mock_clock: MockClock) -> None:
     first, second = "The desk of Ana is at Acme since 2026-01-05", "Ana has sat at Globex since 2026-01-05"
     began = RELATION | {"time": "began", "when": "2026-01-05"}
@@ -142,16 +134,6 @@ async def test_who_is_not_asked(text: str, tmp_path: Path, mock_clock: MockClock
         await it.remember(1, text.replace("we ", "they "))
         await it.run()
         assert it.server.requests == []
-
-
-@pytest.mark.parametrize("name", sorted(BAD))
-async def test_an_answer_that_gives_nothing_changes_no_relation(
-    name: str, tmp_path: Path, mock_clock: MockClock
-) -> None:
-    async with world(tmp_path, mock_clock, BAD[name]) as it:
-        await it.remember(1, TEXT, entities=("Ana", "Globex"))
-        await it.run()
-        assert await it.known() == []
 
 
 async def test_by_default_only_rules_read(tmp_path: Path, mock_clock: MockClock) -> None:

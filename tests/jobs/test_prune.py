@@ -23,27 +23,6 @@ def pruning(cap: int, faded: PruningSettings | None = None) -> Prune:
     return Prune(HOUR_S, lambda name: config)
 
 
-async def test_a_store_beyond_its_capacity_loses_the_least_important(tmp_path: Path, mock_clock: MockClock) -> None:
-    job = pruning(97)
-    async with kept(tmp_path, mock_clock, job) as over:
-        await over.remember(*range(1, 98), importance=3)
-        await over.remember(98, importance=2)
-        await over.remember(99, importance=1)
-        await over.remember(100, importance=1, pinned=True)
-        await over.pass_time(HOUR_S)
-        [(name, done)] = over.told[1:]
-        assert isinstance(done, Done)
-        assert (name, done.outcome, done.changed) == ("prune", "done", 3)
-        assert {1, 98, 99} == set(range(1, 101)) - over.live()
-        await over.mirrored()
-        assert await over.history() == [("PRUNE", insight_id(number), "system:prune") for number in (99, 98, 1)]
-        assert ("auto-prune", insight_id(99), "system:prune memories=3") in await over.lines()
-        assert ("prune", insight_id(98), "system:prune") in await over.lines()
-        assert (await over.records())["prune"].op_id == done.op_id is not None
-        await over.pass_time(HOUR_S)
-        assert over.told[-1] == ("prune", Done("nothing"))
-
-
 async def test_a_run_of_many_writes_is_taken_back_as_one(tmp_path: Path, mock_clock: MockClock) -> None:
     job = pruning(10)
     async with kept(tmp_path, mock_clock, job) as over:
@@ -103,21 +82,6 @@ async def test_what_is_immune_is_never_pruned(tmp_path: Path, mock_clock: MockCl
         await over.remember(4, days_ago=3000, paired_with=insight_id(5))
         await over.remember(5, days_ago=2999, paired_with=insight_id(4), importance=5)
         assert await over.attendant.run("prune", sure=True) == Done("nothing")
-
-
-async def test_what_no_link_keeps_goes_when_it_has_faded(tmp_path: Path, mock_clock: MockClock) -> None:
-    job = pruning(7, PruningSettings(enabled=True))
-    async with kept(tmp_path, mock_clock, job) as over:
-        await over.remember(1, days_ago=54.8)  # alone, the line of .01 is crossed at 54.88 days (spec 7.6)
-        await over.remember(2, days_ago=54.9)
-        await over.remember(3, 4, days_ago=57.2)  # with a link of .7 at 57.27
-        await over.link(3, 4, 0.7)
-        await over.remember(5, days_ago=54.9, boost_days=1.0)
-        await over.remember(6, days_ago=300, importance=4)
-        assert await over.attendant.run("prune", sure=True) == Done("nothing")  # 6 of 7 is not more than 90 %
-        await over.remember(7)
-        done = await over.attendant.run("prune", sure=True)
-        assert (done.changed, over.live()) == (1, {1, 3, 4, 5, 6, 7})
 
 
 async def test_what_is_used_while_a_prune_is_under_way_stays(tmp_path: Path, mock_clock: MockClock) -> None:

@@ -26,7 +26,6 @@ from tests.hooks.test_exchange_queue import turn
 from tests.jobs.factories import CountingIds, HandClock
 from tests.jobs.test_attendant import Toy
 from tests.jobs.test_follow import WITHIN_S, Daemon, daemon, until
-from tests.store.factories import remember
 from tests.store.pg_server import running
 
 
@@ -107,26 +106,6 @@ async def test_one_daemon_at_a_time_runs_a_job(
             await until(lambda: b.runner.agenda.by_name["toy"].skipped == ELSEWHERE)
             assert len(b.toy.runs) == before
             a.toy.held.set()
-        assert (await b.runner.run("toy")).outcome == "done"
-
-
-async def test_a_job_begins_with_what_others_wrote(server: PgServer, tmp_path: Path) -> None:
-    async with two(server, tmp_path, "newest") as (a, b):
-        b.over.followers.detach("newest")
-        (here,), (there,) = a.over.stores.open_stores(), b.over.stores.open_stores()
-        await here.write(remember(1))
-        await b.runner.run("toy")
-        assert there.snapshot.live == 1
-
-
-async def test_a_daemon_that_ended_is_waited_for_no_longer_than_its_lease(
-    server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shared_log, "JOBS_S", 0.2)
-    monkeypatch.setattr(scheduler, "TURN_WAIT_S", 30.0)
-    async with two(server, tmp_path, "ended") as (a, b):
-        (here,) = a.over.stores.open_stores()
-        assert await here.hold_jobs()
         assert (await b.runner.run("toy")).outcome == "done"
 
 

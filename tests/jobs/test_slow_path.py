@@ -14,7 +14,7 @@ from trio.testing import MockClock
 
 from mnemond.api.requests import one_active
 from mnemond.config.settings import config_from
-from mnemond.errors import INTERNAL, INVALID_PARAMS, UNAVAILABLE, MnemonError
+from mnemond.errors import INTERNAL, INVALID_PARAMS, MnemonError
 from mnemond.jobs.job import Done
 from mnemond.jobs.resolve import ModelDeps
 from mnemond.jobs.slow_path import PORTION, SlowPath
@@ -22,9 +22,8 @@ from mnemond.llm.reader import Reader
 from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.questions.links import MOST, Found, near, propose_found
 from mnemond.memory.reviews import Resolve, propose_resolve
-from mnemond.model.changes import AddInsight, ChangeSet, RetireInsight
+from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.memory import Insight, format_us
-from mnemond.model.outcomes import Maintained
 from mnemond.model.reviews import OpenReview, Resolution
 from mnemond.store import meta, reviews
 from tests.jobs.factories import DAY_US, NOW_US, Keeping, kept
@@ -222,19 +221,6 @@ async def test_a_memory_that_leaves_recall_while_the_model_reads(tmp_path: Path,
         assert await over.after() == 2
 
 
-async def test_a_model_that_is_away_is_asked_again_about_the_same_memory(tmp_path: Path, mock_clock: MockClock) -> None:
-    away = MnemonError(UNAVAILABLE, "llm.max_calls_per_day is reached (1)")
-    model = Model(away, says_of((1, "causes_new")))
-    async with world(tmp_path, mock_clock, model) as over:
-        await over.remember(1, CAUSE)
-        await over.remember(2, EFFECT, 1)
-        assert (await over.run()).detail == "memories read for links: 1; left for later: " + away.message
-        assert await over.after() == 1
-        assert (await over.run()).changed == 1
-        assert (await over.run()).outcome == "nothing"
-        assert len(await over.made()) == 1
-
-
 async def test_another_error_ends_the_run(tmp_path: Path, mock_clock: MockClock) -> None:
     async with world(tmp_path, mock_clock, Model(MnemonError(INTERNAL, "a defect"))) as over:
         await over.remember(1, CAUSE)
@@ -346,24 +332,3 @@ async def test_a_name_in_the_text_of_another_is_proposed(tmp_path: Path, mock_cl
         assert asked.link.edge_type == "entity"
         await over.resolve(1, "LINK")
         assert [row[:3] for row in await over.made()] == [("entity", 1, 3), ("entity", 3, 1)]
-
-
-async def test_proposals_do_not_pile_up_nor_hide_a_conflict(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with world(tmp_path, mock_clock, None) as over:
-        asked = await proposed(over)
-        for number in range(3, 3 + 2 * reviews.MAX_LINKS):
-            await over.remember(number, f"Apollo {number}")
-            other = msgspec.structs.replace(asked, newer=insight_id(number))
-            await over.over.store.write(_asking(other, f"ask-{number}"))
-        waiting = await over.waiting()
-        assert len(waiting) == reviews.MAX_LINKS
-        conflict = OpenReview("conflict", insight_id(1), insight_id(41), "SUPERSEDE", 0.7, "why")
-        await over.over.store.write(_asking(conflict, "ask"))
-        assert over.over.store.pending_reviews == 1
-        again = msgspec.structs.replace(asked, newer=insight_id(41))
-        await over.over.store.write(_asking(again, "again"))
-        assert len(await over.waiting()) == reviews.MAX_LINKS + 1
-
-
-def _asking(asked: OpenReview, op_id: str) -> ChangeSet:
-    return ChangeSet(op_id, False, "test", format_us(NOW_US), (), Maintained(op_id=op_id), reviews=(asked,))

@@ -11,13 +11,12 @@ from trio.testing import MockClock
 from mnemond.errors import MnemonError
 from mnemond.jobs import storage
 from mnemond.jobs.job import Done
-from mnemond.jobs.storage import UNUSED_BYTES, Pages, Vacuum, kept_as
+from mnemond.jobs.storage import Vacuum, kept_as
 from mnemond.store import checksums, verified_copy
 from mnemond.store.connection import Connection
 from tests.jobs.factories import FILE, kept
 from tests.store.factories import engine_at, remember
 from tests.store.plain import has_checksums, make_plain
-from tests.tables import each_row
 
 HELD = "bytes written anew"
 
@@ -29,19 +28,6 @@ def plain_store(directory: Path) -> Path:
     engine.close()
     make_plain(path)
     return path
-
-
-@each_row(
-    ("pages", "due"),
-    [
-        (Pages(100, 0, plain=True), True),
-        (Pages(4 * UNUSED_BYTES, UNUSED_BYTES, plain=False), True),
-        (Pages(4 * UNUSED_BYTES + 1, UNUSED_BYTES, plain=False), False),
-        (Pages(UNUSED_BYTES, UNUSED_BYTES - 1, plain=False), False),
-    ],
-)
-def test_what_is_due(pages: Pages, due: bool) -> None:
-    assert pages.due is due
 
 
 async def test_a_store_without_checksums_gets_them_once(tmp_path: Path, mock_clock: MockClock) -> None:

@@ -26,7 +26,7 @@ def own(tmp_path: Path, text: str) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@each_row("profile", PROFILES)
 def test_the_release_has_every_prompt_and_uses_every_text(profile: Profile) -> None:
     templates = release(profile)
     assert tuple(templates) == KEYS
@@ -51,7 +51,7 @@ def test_values_come_out_as_they_went_in(one: str, two: str) -> None:
     assert Prompt("merge_facts", "<{{1}}|{{2}}>", "release").render(one, two) == f"<{one}|{two}>"
 
 
-@pytest.mark.parametrize("template", ["{{3}}", "{{0}}", "{{1}} {{3}}"])
+@each_row("template", ["{{3}}", "{{0}}", "{{1}} {{3}}"])
 def test_a_token_without_a_text_is_an_error(template: str) -> None:
     with pytest.raises(MnemonError, match="has a token beyond") as caught:
         Prompt("merge_facts", template, "release").render("a", "b")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -22,7 +21,6 @@ from mnemond.mcp.tools import (
     SummarizeArguments,
 )
 from mnemond.wire.params import Params, decode_params
-from tests.mcp.factories import desk
 from tests.tables import each_row
 
 REMEMBER = {"content": "Redis runs on port 6380"}
@@ -103,12 +101,3 @@ def test_a_text_is_never_changed(value: object) -> None:
     except MnemonError:
         return
     assert found.content == text
-
-
-async def test_arguments_may_be_the_text_of_an_object(tmp_path: Path) -> None:
-    async with desk(tmp_path) as over:
-        sent = {"name": "remember", "arguments": json.dumps(REMEMBER | {"importance": "4", "tags": "ops"})}
-        assert (await over.ask("tools/call", sent))["isError"] is False
-        (kept,) = (await over.ask("list"))["insights"]
-        assert (kept["content"], kept["importance"], kept["tags"]) == (REMEMBER["content"], 4, ["ops"])
-        assert (await over.ask("tools/call", {"name": "status", "arguments": []}))["isError"] is False

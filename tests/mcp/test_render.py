@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 import msgspec
-import pytest
 
 from mnemond import errors
-from mnemond.api.types_entities import EntityPage
 from mnemond.api.types_knowledge import CommunitiesResult
 from mnemond.errors import MnemonError
 from mnemond.hooks.prompt_text import references
@@ -62,11 +60,6 @@ def test_what_became_of_a_memory(action: str, changes: dict[str, object], text: 
     assert told(action=action, **changes) == text
 
 
-@each_row(("action", "asks"), [("added", True), ("replaced", True), ("skipped", False), ("merged", False)])
-def test_a_new_memory_without_cues_is_one_to_give_some(action: str, asks: bool) -> None:
-    assert ("It has no cues: `update` it" in told(action=action, replaced_id=OTHER, cues=0)) is asks
-
-
 def test_what_left_recall_is_said_by_its_text() -> None:
     result = msgspec.structs.replace(PLAIN, action="replaced", replaced_id=OTHER, no_longer="It is red")
     for text, shown in (("It is red", 0), ("It is red. It <stands> here.", 1)):
@@ -104,7 +97,7 @@ def cause(direction: Literal["from_candidate", "to_candidate"], **fields: object
     return msgspec.structs.replace(found, **fields)
 
 
-@pytest.mark.parametrize("fields", [{"causal_signal": None}, {"overlap": 0.1}])
+@each_row("fields", [{"causal_signal": None}, {"overlap": 0.1}])
 def test_what_was_only_said_at_the_same_time_is_no_cause(fields: dict[str, object]) -> None:
     assert told(causal_candidates=[cause("from_candidate", **fields)]) == f"Remembered: {ID}."
 
@@ -172,16 +165,3 @@ def test_communities_and_what_says_nearly_the_same() -> None:
     assert "<ref:9f8e7d6c DUPLICATE? review 3> The index is rebuilt each night" in same
     assert "<ref:7c7c7c7c MERGE? review none yet>" in same
     assert render.summed_up(SUMMED, NONCE).startswith("Summary 7c7c7c7c of 2 memories. ")
-
-
-def test_a_page_with_thousands_of_names_is_not_a_flood() -> None:
-    many = [f"Nick {number}" for number in range(9_000)]
-    page = EntityPage(
-        name="Ana", type="person", aliases=many, not_same=many, proposed={str(at): it for at, it in enumerate(many)},
-        now=[], before=[], later=[], events=[], total_events=0, memories=[], total_memories=0, summary=None,
-        as_of=None, known_at=None,
-    )  # fmt: skip
-    text = render.page(page, "0123456789abcdef")
-    assert text.count("and 8,980 more") == 3
-    assert f"also: {', '.join(many[:20])}, and" in text
-    assert len(text) < 2_000

@@ -13,7 +13,7 @@ import pytest
 from mnemond.api.types_changes import LinkParams
 from mnemond.errors import MnemonError
 from mnemond.mcp import protocol, tools
-from mnemond.mcp.protocol import PROMPTS, Address
+from mnemond.mcp.protocol import Address
 from mnemond.model.memory import CATEGORIES
 from tests.tables import each_row
 
@@ -129,10 +129,3 @@ def test_or_are_refused(uri: str) -> None:
         protocol.parse_uri(uri)
     assert caught.value.kind.rpc == -32602
     assert caught.value.details == {"uri": uri}
-
-
-def test_what_is_listed_is_in_order() -> None:
-    uris = [str(each["uri"]) for each in protocol.resources(["office", "default"])]
-    assert uris == ["mnemon://guide", "mnemon://skill", "mnemon://store/default/core", "mnemon://store/office/core"]
-    assert all(protocol.parse_uri(uri) for uri in uris)
-    assert list(PROMPTS) == [prompt["name"] for prompt in PROMPTS.values()] == ["brief", "review"]

@@ -9,6 +9,7 @@ import pytest
 from mnemond.config.settings import Config
 from mnemond.memory.draft import calibration_of, write_rules
 from mnemond.store.meta import EmbedderRecord
+from tests.tables import each_row
 
 CONFIG = Config()
 
@@ -35,6 +36,6 @@ def test_what_was_measured_on_the_store_counts_before_what_was_shipped() -> None
     )
 
 
-@pytest.mark.parametrize("name", ["minilm_l6_v2_int8", "minilm_static_256_int8"])
+@each_row("name", ["minilm_l6_v2_int8", "minilm_static_256_int8"])
 def test_of_the_models_that_come_along_no_cosine_decides(name: str) -> None:
     assert math.isinf(write_rules(EmbedderRecord(name, 4, "x"), CONFIG).diff.cosines.override)

@@ -120,7 +120,7 @@ def test_what_matters_is_used_or_pinned_stays(fields: dict[str, Any]) -> None:
     assert pruned(snapshot_of(memory("kept", days=3000, **fields)), 1) == []
 
 
-@pytest.mark.parametrize("fields", [{"importance": 3}, {"access_count": 2}])
+@each_row("fields", [{"importance": 3}, {"access_count": 2}])
 def test_just_below_immunity_goes(fields: dict[str, Any]) -> None:
     assert pruned(snapshot_of(memory("weak", days=3000, **fields)), 1) == ["weak"]
 

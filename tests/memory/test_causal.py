@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,7 +63,7 @@ def test_without_shared_words_there_is_no_link() -> None:
     assert build_causal(newcomer(""), SmallStore(Row("a", BECAUSE)), SETTINGS) == []
 
 
-@pytest.mark.parametrize(("words", "links"), [(20, 1), (21, 0)])
+@each_row(("words", "links"), [(20, 1), (21, 0)])
 def test_the_least_overlap_is_enough(words: int, links: int) -> None:
     long = " ".join(["team", "lacks", "redis", *(f"word{n}" for n in range(words - 3))])
     note = newcomer("Chose SQLite because the team lacks Redis")
@@ -97,7 +96,7 @@ def test_a_cause_later_than_its_effect_keeps_half_the_weight(
     assert metadata(made)[0]["overlap"] == 0.571429
 
 
-@pytest.mark.parametrize(("cause_us", "effect_us", "weight"), [(NOON + 1, NOON, 0.2), (NOON, NOON + 1, 0.4)])
+@each_row(("cause_us", "effect_us", "weight"), [(NOON + 1, NOON, 0.2), (NOON, NOON + 1, 0.4)])
 def test_the_clocks_count_when_the_newcomer_is_the_cause(cause_us: int, effect_us: int, weight: float) -> None:
     store = SmallStore(Row("old", "Chose SQLite because of the Redis gap", event_us=effect_us))
     made = build_causal(newcomer("The Redis skills gap is real", event_us=cause_us), store, SETTINGS)

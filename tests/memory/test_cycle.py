@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from mnemond.index.writer import MemoryIndex
 from mnemond.memory.links import causal_chain, is_cause
 from mnemond.model.memory import Edge, EdgeType
 from tests.index.worlds import DIMENSION, insight
+from tests.tables import each_row
 
 ROWS = 8
 MANY = 1000
@@ -39,7 +39,7 @@ def test_the_smaller_side_is_searched() -> None:
     assert causal_chain(snapshot_of({(two, one) for one, two in causes}, rows=202), 201, 0, most=10) == (None, True)
 
 
-@pytest.mark.parametrize(("most", "complete"), [(20, True), (5, False)])
+@each_row(("most", "complete"), [(20, True), (5, False)])
 def test_the_work_has_a_bound(most: int, complete: bool) -> None:
     ahead = {(number, number + 1) for number in range(7)}
     behind = {(number, number + 1) for number in range(10, 17)}

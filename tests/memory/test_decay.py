@@ -25,7 +25,7 @@ def test_worked_retention(days: float, expected: float) -> None:
     assert retention(days) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(("age", "boost", "expected"), [(40, 15, 0.625256), (10, 15, 1.0), (28, 0, 0.525)])
+@each_row(("age", "boost", "expected"), [(40, 15, 0.625256), (10, 15, 1.0), (28, 0, 0.525)])
 def test_a_boost_makes_younger(age: float, boost: float, expected: float) -> None:
     assert retention(effective_age(age, boost)) == pytest.approx(expected, abs=1e-6)
 
@@ -56,12 +56,12 @@ def test_worked_prune_scores(strongest: float | None, days: float, expected: flo
     assert prune_score(strongest, days) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(("strongest", "days"), [(0.5, 54.88), (0.7, 57.27), (1.0, 59.80)])
+@each_row(("strongest", "days"), [(0.5, 54.88), (0.7, 57.27), (1.0, 59.80)])
 def test_where_the_line_of_a_hundredth_is_crossed(strongest: float, days: float) -> None:
     assert prune_score(strongest, days - 0.01) > 0.01 > prune_score(strongest, days + 0.01)
 
 
-@pytest.mark.parametrize(("days", "expected"), [(28, 0.2625), (60, 0.029863)])
+@each_row(("days", "expected"), [(28, 0.2625), (60, 0.029863)])
 def test_worked_importance_on_this_curve(days: float, expected: float) -> None:
     assert BASE[3] * retention(days) == pytest.approx(expected, abs=1e-6)
 

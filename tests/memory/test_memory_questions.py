@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import msgspec
-import pytest
 
 from mnemond.config.settings import Config, config_from
 from mnemond.memory.questions.memories import (
@@ -246,7 +245,7 @@ def test_a_note_is_about_one_text_and_may_be_damaged() -> None:
     assert set(GATES) == {"substance", "entities", "trigger", "questions", "cues", "relations"}
 
 
-@pytest.mark.parametrize("it", [memory("The office plants like water in the morning", channel="hook"), memory()])
+@each_row("it", [memory("The office plants like water in the morning", channel="hook"), memory()])
 def test_an_answer_of_one_word_fits_however_it_is_indented(it: Insight) -> None:
     asked = next_question(it, Found(), ON, "")
     assert asked is not None

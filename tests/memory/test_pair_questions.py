@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LifecycleSettings
@@ -140,7 +139,7 @@ def test_a_claim_of_a_model_replaces_nothing_and_is_asked_about(tmp_path: Path) 
         assert review.asked.reason == "the model says that it replaces the older one"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "why"),
     [
         (

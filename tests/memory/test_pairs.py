@@ -6,8 +6,6 @@ import json
 import math
 from pathlib import Path
 
-import pytest
-
 from mnemond.config.writing import DiffSettings
 from mnemond.memory.diff import CosineThresholds, DiffRules, Verdict, judge, side
 from mnemond.text.entities import extract
@@ -36,7 +34,7 @@ def _is_right(kind: str, verdict: Verdict) -> bool:
 TUNE = [pair for pair in PAIRS if pair["split"] == "tune"]
 
 
-@pytest.mark.parametrize(("kind", "least"), [("keep", 0.99), ("replace", 0.82), ("contradict", 0.80)])
+@each_row(("kind", "least"), [("keep", 0.99), ("replace", 0.82), ("contradict", 0.80)])
 def test_pairs_that_were_looked_at_are_decided_as_they_should(kind: str, least: float) -> None:
     """The floors are a little below what was measured on this half (docs/decisions/0038)."""
     pairs = [pair for pair in TUNE if pair["kind"] == kind]
@@ -139,7 +137,7 @@ def test_the_same_attribute_in_other_words_is_replaced(line: str) -> None:
     assert decided({"old": old, "new": new}).action == "CONFLICT"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "actions", "least"),
     [
         ("keep", {"ADD"}, 0.97),

@@ -105,7 +105,7 @@ def test_worked_edge_similarity(cosine: float | None, jaccard: float, expected: 
     assert edge_similarity(cosine, jaccard, EDGES) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(("similarity", "weight"), [(0.62, 0.62), (0.2, 0.5), (1.2, 1.0)])
+@each_row(("similarity", "weight"), [(0.62, 0.62), (0.2, 0.5), (1.2, 1.0)])
 def test_a_pair_weighs_at_least_half(similarity: float, weight: float) -> None:
     assert pair_weight(similarity, EDGES) == weight
 
@@ -150,7 +150,7 @@ def gaussian_pairs(dimension: int, correlation: float, count: int) -> list[tuple
     return pairs
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dimension", "bins", "corrected", "bias"), [(384, 16, False, 0.10), (384, 16, True, 0.05), (256, 32, False, 0.31)]
 )
 def test_the_bias_for_independent_vectors_is_the_published_one(

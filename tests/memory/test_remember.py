@@ -76,7 +76,7 @@ def test_a_published_profile_reads_no_frames_and_takes_no_near_meaning_of_a_buil
     assert write_rules(None, config, LITERAL).diff.safeguards == LITERAL
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "no_longer"),
     [
         ("The limit is 100 req/s", "The limit is 200 req/s", "The limit is 100 req/s"),
@@ -210,7 +210,7 @@ def test_a_memory_without_a_vector_says_why() -> None:
 # ------------------------------------------------------------------ discarded
 
 
-@pytest.mark.parametrize("channel", ["hook", "batch", "extract"])
+@each_row("channel", ["hook", "batch", "extract"])
 def test_what_says_too_little_is_not_kept_where_nobody_chose_it(channel: str) -> None:
     decided = Memories().decided("ok thanks", channel=channel)
     assert (decided.outcome.action, decided.outcome.id) == ("discarded", None)

@@ -13,6 +13,7 @@ from mnemond.model.memory import Scope
 from mnemond.model.outcomes import EdgesCreated
 from tests.memory.diff_rows import ROWS
 from tests.memory.memories import DAY_US, NOW_US, Decided, Memories, leaning, name
+from tests.tables import each_row
 
 AXIS = leaning(1.0)
 
@@ -20,7 +21,7 @@ AXIS = leaning(1.0)
 # ------------------------------------------------------------------ links
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "cause", "weight", "sub_type"),
     [
         ("Team lacks Redis experience", "Chose SQLite because the team lacks Redis experience", 1, 0.571429, "causes"),
@@ -56,7 +57,7 @@ def both_ways(*pairs: tuple[int, int]) -> set[tuple[str, str]]:
     return {ends for one, other in pairs for ends in ((name(one), name(other)), (name(other), name(one)))}
 
 
-@pytest.mark.parametrize("chained", [{"conversation_id": "c1"}, {"scope": Scope(session_id="s1")}])
+@each_row("chained", [{"conversation_id": "c1"}, {"scope": Scope(session_id="s1")}])
 def test_a_speaker_has_one_thread_through_a_conversation(chained: dict[str, Any]) -> None:
     over = Memories()
     over.remember("tea", source="alice", **chained)

@@ -19,6 +19,7 @@ from tests.examples import examples
 from tests.memory.audit_world import UNBOUNDED, AuditWorld
 from tests.memory.memories import REFERENCE, Memories, name
 from tests.memory.test_audit_replay import check, portrait
+from tests.tables import each_row
 
 TEXT = "The gateway listens on port 8080"
 
@@ -102,7 +103,7 @@ def test_the_log_names_fields_and_no_text(world: AuditWorld) -> None:
     assert detail.endswith("united=tags,importance")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "The gateway listens on port 9090",

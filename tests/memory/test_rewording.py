@@ -128,7 +128,7 @@ def test_marks_that_say_nothing_do_not_count(old: str, new: str) -> None:
     assert (judged(old, new).action, judged(new, old).action) == ("DUPLICATE", "DUPLICATE")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("Yesterday I slept 7 hours", "Yesterday I slept 5 hours"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from itertools import product
 
-import pytest
-
 from mnemond.config.writing import DiffSettings
 from mnemond.memory.diff import CosineThresholds, DiffRules, Verdict, judge, side
 from mnemond.text.entities import extract
@@ -117,7 +115,7 @@ def test_what_is_said_to_correct_replaces_nothing_of_another_thing(old: str, new
     assert judged(old, new, corrects=True).action == "ADD"
 
 
-@pytest.mark.parametrize(("old", "new"), CORRECTED)
+@each_row(("old", "new"), CORRECTED)
 def test_only_what_is_said_to_correct_replaces_another_value(old: str, new: str) -> None:
     assert judged(old, new).action == "ADD"
     assert judged(old, new, corrects=True).action == "CONFLICT"

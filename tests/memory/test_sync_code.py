@@ -58,7 +58,7 @@ def test_any_bytes_are_refused(line: bytes) -> None:
         verified(line, SECRET)
 
 
-@pytest.mark.parametrize("line", [LINE, signed(LINE, secret_of("two")), b'{"mac":"","mnemond_sync":1}'])
+@each_row("line", [LINE, signed(LINE, secret_of("two")), b'{"mac":"","mnemond_sync":1}'])
 def test_a_line_with_another_code_is_that_of_a_stranger(line: bytes) -> None:
     with pytest.raises(StrangerError):
         verified(line, SECRET)

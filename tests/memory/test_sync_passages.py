@@ -22,6 +22,7 @@ from mnemond.model.sync import Known
 from mnemond.store import sync_state
 from tests.memory.sync_world import Device, exchange, settle
 from tests.store.factories import START_US
+from tests.tables import each_row
 
 ACTS = ("keep", "keep", "keep", "forget", "undo", "purge", "cut", "expire", "exchange", "exchange", "exchange")
 SCHEDULES = 30
@@ -136,7 +137,9 @@ def assert_agree(devices: list[Device], gone: set[str]) -> None:
             assert len({rows(each)[key][2] for each in devices}) == 1
 
 
-@pytest.mark.parametrize("first", range(0, SCHEDULES, 10))
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(first, marks=pytest.mark.check_all) for first in range(10, SCHEDULES, 10))]
+)
 def test_devices_agree_whatever_order_their_files_come_in(first: int) -> None:
     for seed in range(first, first + 10):
         run_schedule(seed)
@@ -193,7 +196,7 @@ def test_a_clock_that_was_ahead_keeps_nothing_back_for_good(tmp_path: Path) -> N
     other.close(latest_us)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "fields",
     [
         {"key": "turn"},

@@ -231,7 +231,7 @@ def test_an_endless_line_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
         client.events()
 
 
-@pytest.mark.parametrize(("answer", "kind"), [(b"", UNREACHABLE), (b'{"result":7}\n', INTERNAL)])
+@each_row(("answer", "kind"), [(b"", UNREACHABLE), (b'{"result":7}\n', INTERNAL)])
 def test_a_subscription_that_is_not_answered_is_an_error(answer: bytes, kind: Kind, tmp_path: Path) -> None:
     with fake_daemon(tmp_path, subscribing(answer)), connected(tmp_path) as client, pytest.raises(MnemonError) as odd:
         client.events()

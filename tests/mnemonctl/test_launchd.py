@@ -12,6 +12,7 @@ import pytest
 
 from mnemond.errors import CONFIG, MnemonError
 from mnemond.service.supervisor import activated, passed_socket
+from tests.tables import each_row
 
 
 class Library:
@@ -44,13 +45,13 @@ def test_the_one_socket_of_our_name_is_taken() -> None:
     assert library.freed == 1
 
 
-@pytest.mark.parametrize("library", [Library(error=errno.ENOENT), Library(), Library(7, 8)])
+@each_row("library", [Library(error=errno.ENOENT), Library(), Library(7, 8)])
 def test_any_other_number_is_refused(library: Library) -> None:
     with pytest.raises(MnemonError) as caught:
         activated(library.activate, library.free)
     assert caught.value.kind is CONFIG
 
 
-@pytest.mark.parametrize("environ", [{}, {"XPC_SERVICE_NAME": "0"}, {"XPC_SERVICE_NAME": "com.apple.Terminal"}])
+@each_row("environ", [{}, {"XPC_SERVICE_NAME": "0"}, {"XPC_SERVICE_NAME": "com.apple.Terminal"}])
 def test_a_process_that_launchd_did_not_start_is_passed_nothing(environ: dict[str, str]) -> None:
     assert passed_socket(environ) is None

@@ -97,7 +97,7 @@ def test_nothing_of_a_repository_in_a_shared_folder_is_run(form: str, remote: st
     assert files(copy(form.format(remote), tmp_path, "two")) == ["a" * 16]
 
 
-@pytest.mark.parametrize("named", ["ext::sh -c touch% /tmp/never", "--upload-pack=touch /tmp/never.git", "/none.git"])
+@each_row("named", ["ext::sh -c touch% /tmp/never", "--upload-pack=touch /tmp/never.git", "/none.git"])
 def test_a_remote_that_is_none_is_refused(named: str, tmp_path: Path) -> None:
     with pytest.raises(MnemonError, match="cannot be synced with"):
         copy(named, tmp_path, "one")

@@ -130,7 +130,7 @@ def test_a_directory_for_configuration_that_the_user_named_is_used(tmp_path: Pat
         assert socket.path.parent == units / "systemd" / "user"
 
 
-@pytest.mark.parametrize("name", ["line\nbreak", "bell\a", "blank at the end "])
+@each_row("name", ["line\nbreak", "bell\a", "blank at the end "])
 def test_a_path_that_no_unit_can_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(MnemonError) as caught:
         Systemd(tmp_path / name, {}, tmp_path).files()
@@ -159,7 +159,7 @@ def test_a_setting_that_the_unit_does_not_have_once_is_a_mistake() -> None:
             with_values(text, {"B": "3"})
 
 
-@pytest.mark.parametrize(("directory", "private"), [("/tmp/x", "no"), ("/var/tmp/x", "no"), ("/home/ada/x", "yes")])
+@each_row(("directory", "private"), [("/tmp/x", "no"), ("/var/tmp/x", "no"), ("/home/ada/x", "yes")])
 def test_a_sandbox_does_not_hide_the_data_directory(directory: str, private: str) -> None:
     drop_in = Systemd(Path(directory), {}, Path("/home/ada")).files(sandbox=True)[-1]
     assert f"\nReadWritePaths={directory}\n" in drop_in.text
@@ -220,7 +220,7 @@ def test_a_file_of_ours_is_known_and_so_is_a_change_in_it(tmp_path: Path) -> Non
     assert file.state() == "missing"
 
 
-@pytest.mark.parametrize("make", [Path.mkdir, lambda path: path.symlink_to("/dev/null")])
+@each_row("make", [Path.mkdir, lambda path: path.symlink_to("/dev/null")])
 def test_what_is_no_file_is_not_ours(tmp_path: Path, make: object) -> None:
     file = signed(tmp_path / "a.service", "[Unit]\n")
     assert callable(make)

@@ -15,7 +15,7 @@ def test_round_trip(us: int) -> None:
     assert parse_rfc3339(format_us(us)) == us
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "same_as"),
     [
         ("2026-02-18T09:30:00Z", "2026-02-18T09:30:00.000000Z"),
@@ -34,7 +34,7 @@ def test_what_is_not_a_timestamp_gets_a_sentence(text: str) -> None:
     assert len(str(caught.value)) < 200
 
 
-@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+@each_row("text", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
 def test_times_outside_the_calendar_get_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match="years 1 to 9999"):
         parse_rfc3339(text)

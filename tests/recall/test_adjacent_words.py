@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from mnemond.index.bm25 import term_number
 from mnemond.recall.question import build_question
 from mnemond.recall.ranking import Question, adjacent_words
 from tests.index.worlds import insight
 from tests.recall.talk import store
+from tests.tables import each_row
 
 TEXTS = (
     "redis cache", "cache redis", "redis for the cache", "redis", "redis cache and redis cache", "a slow redis", "",
@@ -47,7 +47,7 @@ def test_rows_are_told_in_the_order_they_are_asked_for() -> None:
     assert adjacent_words(SNAPSHOT, question(), EVERY).tolist() == [0.0] * 8
 
 
-@pytest.mark.parametrize("text", ["redis cache", "what is the Redis cache?"])
+@each_row("text", ["redis cache", "what is the Redis cache?"])
 def test_a_question_finds_its_own_pairs(text: str) -> None:
     found = adjacent_words(SNAPSHOT, build_question(SNAPSHOT, text, None), EVERY)
     assert np.flatnonzero(found).tolist() == [0, 2, 4, 7]

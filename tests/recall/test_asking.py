@@ -81,7 +81,7 @@ def test_retired_rows_do_not_make_a_word_common() -> None:
     assert build_question(index.snapshot, "cache", None).weights.tolist() == pytest.approx([idf(3, 1)])
 
 
-@pytest.mark.parametrize("text", ["what happened on 29 February?", "thursday", "in 2024"])
+@each_row("text", ["what happened on 29 February?", "thursday", "in 2024"])
 def test_a_date_finds_what_was_made_then(text: str) -> None:
     assert ("d", 1.0) in [(name, times) for _, name, times in exact(SNAPSHOT, build_question(SNAPSHOT, text, None))]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from mnemond.recall.causal_order import MAX_CHAIN, Causes, causal_links, causal_
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight
 from tests.recall.small_graph import Link, at, graph
+from tests.tables import each_row
 
 SCORES = {"x": 0.9, "y": 0.8, "z": 0.7}
 
@@ -71,7 +71,7 @@ def test_a_chain_of_explanations() -> None:
     assert explanation(0, [0.5, 0.6, 0.6, 0.1], causes) == (0, 1, 3)
 
 
-@pytest.mark.parametrize(("max_chain", "length"), [(MAX_CHAIN, 6), (2, 3)])
+@each_row(("max_chain", "length"), [(MAX_CHAIN, 6), (2, 3)])
 def test_a_chain_has_an_end(max_chain: int, length: int) -> None:
     causes = [(position + 1,) for position in range(9)] + [()]
     assert explanation(0, [0.5] * 10, causes, max_chain) == tuple(range(length))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight
 from tests.recall.recall_world import NOW_US, Link, ask, ids, world
 from tests.recall.test_result_order import hit
+from tests.tables import each_row
 
 WHY = "why did the deploy fail"
 
@@ -40,14 +40,14 @@ def test_the_cause_of_a_result_stands_before_it_and_names_its_link() -> None:
     assert found.meta.mode == "none"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "link", [("effect", "cause", "causal", 0.5), ("cause", "effect", "entity", 0.5), ("apart", "cause", "causal", 0.5)]
 )
 def test_effects_other_links_and_causes_of_causes_do_not_join(link: Link) -> None:
     assert ids(ask(deploys(link), WHY)) == ["effect"]
 
 
-@pytest.mark.parametrize("intent", ["WHEN", "ENTITY", "GENERAL"])
+@each_row("intent", ["WHEN", "ENTITY", "GENERAL"])
 def test_other_questions_follow_no_link(intent: Intent) -> None:
     assert ids(ask(deploys(CAUSE), WHY, intent=intent)) == ["effect"]
 

@@ -94,7 +94,7 @@ def test_talk_without_the_noun_that_is_asked_for_loses_a_little() -> None:
     assert doubted(OFFICE, "what sheets or colours does the keys take", "keys").lost == 0.0  # a note
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "missing"),
     [({}, ("Lima",)), ({"entities": ("Lima",)}, ()), ({"cues": (Cue("the office in Lima"),)}, ())],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
-import pytest
 from msgspec import structs
 
 from mnemond.index.passages import PassageIndex
@@ -61,7 +60,7 @@ def test_a_passage_answers_beside_memories_with_its_session() -> None:
     assert "elsewhere" not in names(tuple(rest))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scope", "kept"),
     [(Scope(), {"cause"}), (OF_SHOP, {"cause"}), (Scope(project="bank#8899aabbccddeeff"), {"elsewhere"})],
 )

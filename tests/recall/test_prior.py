@@ -30,7 +30,7 @@ def test_worked_priors(days: float, prominence: float, accesses: int, most: int,
     assert found[0] == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(("weight", "expected"), [(0.0, 0.8), (1.0, 0.2), (0.5, 0.5)])
+@each_row(("weight", "expected"), [(0.0, 0.8), (1.0, 0.2), (0.5, 0.5)])
 def test_how_much_of_a_score_the_prior_decides(weight: float, expected: float) -> None:
     found = with_prior(np.array([0.8]), np.array([0.25]), weight)
     assert found[0] == pytest.approx(expected)

@@ -33,6 +33,7 @@ from mnemond.recall.ranking import vector_scores
 from mnemond.recall.recall import recall
 from tests.index.worlds import insight
 from tests.recall.recall_world import DAY_US, NOW_US, Compass, ask, days_ago, ids, ticks, weights, with_settings, world
+from tests.tables import each_row
 
 
 class Reader:
@@ -95,7 +96,7 @@ def test_a_recent_memory_is_a_start_by_its_own_words() -> None:
     assert set(ids(found)) == {"a", "c"}
 
 
-@pytest.mark.parametrize("many", [1, 3])
+@each_row("many", [1, 3])
 def test_so_many_starts_at_most(many: int) -> None:
     rows = [insight(f"r{number}", f"zebra number{number}", at=NOW_US) for number in range(9)]
     start = msgspec.structs.replace(MNEMOSYNE.settings.start_node, top_k=many)

@@ -193,7 +193,7 @@ def test_an_embedder_that_is_away_leaves_the_words_and_a_reason() -> None:
     assert ask(store(*NOTES), "redis", WordAxes()).embed_error is None
 
 
-@pytest.mark.parametrize("embedder", [None, OtherDimension()])
+@each_row("embedder", [None, OtherDimension()])
 def test_without_a_usable_vector_the_words_answer_alone(embedder: WordAxes | None) -> None:
     found = ask(store(*NOTES), "redis", embedder)
     assert ids(found) == ["cache"]

@@ -112,7 +112,7 @@ def test_every_part_has_a_name_that_is_known() -> None:
     )
 
 
-@pytest.mark.parametrize("profile", ["mnemond", "mnemon"])
+@each_row("profile", ["mnemond", "mnemon"])
 def test_an_equal_text_that_is_not_shown_is_not_compared_with(profile: str) -> None:
     rows = [insight(name, "zebra crossing", at=at) for at, name in enumerate(("twin", "shown"))]
     rows.append(insight("other", "a zebra among many other animals of the savanna", at=2))
@@ -124,7 +124,7 @@ def test_an_equal_text_that_is_not_shown_is_not_compared_with(profile: str) -> N
     assert second.above == ()
 
 
-@pytest.mark.parametrize("profile", ["mnemond", "mnemon"])
+@each_row("profile", ["mnemond", "mnemon"])
 def test_the_last_one_shown_is_above_nothing_whatever_was_cut(profile: str) -> None:
     for limit in (1, 2, 6):
         found = ask(talk(), "zebra crossing", profile=profile, explain=True, limit=limit, vectors=True)
@@ -132,14 +132,14 @@ def test_the_last_one_shown_is_above_nothing_whatever_was_cut(profile: str) -> N
         assert why(by_score(found)[-1]).above == ()
 
 
-@pytest.mark.parametrize("profile", ["mnemond", "mnemon"])
+@each_row("profile", ["mnemond", "mnemon"])
 def test_a_second_look_is_no_sum_of_parts_and_nothing_is_said_of_the_next_one(profile: str) -> None:
     found = ask(talk(), "a gnu zebra crossing of ann", profile=profile, mode="none", explain=True, limit=3, rerank=True)
     assert found.meta.rerank.applied
     assert all(why(hit).parts and not why(hit).above for hit in found.hits)
 
 
-@pytest.mark.parametrize("profile", ["mnemond", "mnemon"])
+@each_row("profile", ["mnemond", "mnemon"])
 def test_another_order_does_not_change_the_reasons(profile: str) -> None:
     plain = ask(talk(), "zebra crossing", profile=profile, explain=True)
     timed = ask(talk(), "zebra crossing", profile=profile, explain=True, order="time")

@@ -50,7 +50,7 @@ def test_links_are_followed_either_way_and_no_farther_than_they_lead(profile: Pr
     assert {"word", "between"} <= reached <= {"word", "between", "behind"}
 
 
-@pytest.mark.parametrize("profile", ["mnemond", "mnemon"])
+@each_row("profile", ["mnemond", "mnemon"])
 def test_without_a_mode_no_link_is_followed(profile: ProfileName) -> None:
     assert ids(along(linked(), "none", profile)) == ["word"]
 
@@ -80,14 +80,14 @@ def test_a_published_beam_tells_the_way_back() -> None:
     assert hits["between"].path == (*hits["behind"].path, PathStep("behind", "entity", 1.0))
 
 
-@pytest.mark.parametrize("profile", ["mnemond", "mnemon"])
+@each_row("profile", ["mnemond", "mnemon"])
 def test_pagerank_has_no_way_to_tell(profile: ProfileName) -> None:
     hits = {hit.insight.id: hit for hit in along(linked(), "ppr", profile).hits}
     assert hits["between"].path == ()
     assert hits["between"].via == ("graph",)
 
 
-@pytest.mark.parametrize("profile", ["mnemond", "mnemon"])
+@each_row("profile", ["mnemond", "mnemon"])
 def test_a_walk_can_be_repeated_by_its_seed(profile: ProfileName) -> None:
     answers = {seed: bare(along(linked(), "probabilistic", profile, seed=seed)) for seed in range(12)}
     again = {seed: bare(along(linked(), "probabilistic", profile, seed=seed)) for seed in range(12)}
@@ -100,7 +100,7 @@ def test_a_walk_can_be_repeated_by_its_seed(profile: ProfileName) -> None:
     assert along(linked(), "probabilistic", profile, text="a zebra").meta.seed != untold.meta.seed
 
 
-@pytest.mark.parametrize("profile", ["mnemond", "mnemon"])
+@each_row("profile", ["mnemond", "mnemon"])
 def test_another_seed_may_walk_elsewhere(profile: ProfileName) -> None:
     spokes = [insight(f"spoke{number}", f"thing{number}", at=NOW_US) for number in range(9)]
     links: list[Link] = [("hub", row.id, "semantic", 0.3) for row in spokes]
@@ -175,7 +175,7 @@ def test_nothing_found_leads_nowhere() -> None:
         assert (found.hits, found.meta.traversed) == ((), 0)
 
 
-@pytest.mark.parametrize("mode", ["beam", "ppr", "probabilistic"])
+@each_row("mode", ["beam", "ppr", "probabilistic"])
 def test_links_are_one_part_of_what_a_score_is_made_of(mode: Mode) -> None:
     found = along(linked(), mode, "mnemond", explain=True)
     assert weights(found)["graph"] > 0.0

@@ -112,7 +112,7 @@ def test_made_then_and_spoken_of_then_counts_twice() -> None:
     assert parts["both"] == pytest.approx(2 * parts["made"])
 
 
-@pytest.mark.parametrize("question", ["what did we deploy in January 2020", "deploy two years ago"])
+@each_row("question", ["what did we deploy in January 2020", "deploy two years ago"])
 def test_a_window_with_nothing_in_it_is_said_to_be_none(question: str) -> None:
     found = ask(deploys(), question, profile="mnemon", now_us=NOW_US)
     assert set(ids(found)) == set(MADE)

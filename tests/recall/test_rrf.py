@@ -14,6 +14,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.recall.fusion import RankedList, reciprocal_rank_fusion
 from tests.examples import examples
 from tests.index.worlds import built, insight
+from tests.tables import each_row
 
 A, B, C = range(3)
 
@@ -37,7 +38,7 @@ def test_worked_lists() -> None:
     assert fused.normalised.tolist() == pytest.approx([1.0, 0.672015, 0.672015], abs=1e-6)
 
 
-@pytest.mark.parametrize(("rank", "expected"), [(0, 0.016393), (1, 0.016129), (19, 0.0125)])
+@each_row(("rank", "expected"), [(0, 0.016393), (1, 0.016129), (19, 0.0125)])
 def test_worked_terms(rank: int, expected: float) -> None:
     fused = fuse(plain(20), [RankedList(np.arange(20))])
     assert fused.rows.tolist() == list(range(20))

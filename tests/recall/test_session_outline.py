@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,7 +72,7 @@ def test_a_cause_from_the_middle_of_a_session_is_told() -> None:
     assert found.outcome[0].startswith("The index was dropped by revision 41")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "later",
     ["The Baltica manifests of 3 November are imported now, re-run on prod.", "**Still open**\n- rotate the password"],
 )

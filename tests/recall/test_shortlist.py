@@ -70,7 +70,7 @@ def test_the_best_by_meaning_come_too_and_nothing_without_either() -> None:
     assert names(NOTES, found(NOTES, "库存", cosines)) == []  # its meaning is not known in that script
 
 
-@pytest.mark.parametrize(("cosine", "first"), [(0.20, "once"), (0.04, "twice")])
+@each_row(("cosine", "first"), [(0.20, "once"), (0.04, "twice")])
 def test_words_and_meaning_are_brought_to_one_scale(cosine: float, first: str) -> None:
     """A tenth of the greatest BM25 there may be is worth .55, a cosine of .075 is worth .45."""
     k1, mean = 1.2, NOTES.mean_length

@@ -94,7 +94,7 @@ def test_without_a_mode_there_are_the_anchors() -> None:
     assert by_name(snapshot, go(snapshot, "none", "ca")) == {"a": 1.0, "c": 1.0}
 
 
-@pytest.mark.parametrize("mode", ["beam", "ppr", "probabilistic"])
+@each_row("mode", ["beam", "ppr", "probabilistic"])
 def test_nothing_is_reached_through_what_may_not_be_seen(mode: Mode) -> None:
     snapshot = chain([("a", "b", "causal", 1.0), ("b", "c", "causal", 1.0)])
     for seed in range(20):

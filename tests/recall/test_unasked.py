@@ -88,7 +88,7 @@ def test_what_a_memory_has_by_itself_is_read_once(monkeypatch: pytest.MonkeyPatc
 # ---------------------------------------------------------------- probabilities
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("prompt", "needed"),
     [
         ("which port does the staging postgres listen on?", "m0"),
@@ -102,7 +102,7 @@ def test_what_a_prompt_needs_is_more_probable_than_the_rest(prompt: str, needed:
     assert all(each.probability < 0.2 for name, each in found.items() if name != needed)
 
 
-@pytest.mark.parametrize("prompt", ["make the button blue", "what does this error mean?", "把这个按钮改成蓝色"])
+@each_row("prompt", ["make the button blue", "what does this error mean?", "把这个按钮改成蓝色"])
 def test_a_prompt_that_needs_nothing_gets_nothing(prompt: str) -> None:
     assert all(each.probability < 0.2 for each in judge(noted(*NOTES), prompt).values())
 
@@ -281,7 +281,7 @@ def found_for(snapshot: Snapshot, text: str, **query: Any) -> tuple[Hit, ...]:
     return recall(snapshot, Query(text, explain=True, **query), EMBEDDER, time.perf_counter).hits
 
 
-@pytest.mark.parametrize("mode", ["none", "ppr"])
+@each_row("mode", ["none", "ppr"])
 def test_where_memories_have_cues_their_order_goes_by_how_well_they_fit(mode: Mode) -> None:
     cues = {1: ["force push a fix", "undo a bad release"], 2: ["build a firmware image"]}
     plain, cued = found_for(noted(*NOTES), "undo a release?"), found_for(noted(*NOTES, cues=cues), "undo a release?")

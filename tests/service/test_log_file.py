@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.logs import LogFile
+from tests.tables import each_row
 
 LINE = b"x" * 99 + b"\n"
 
@@ -74,7 +75,7 @@ def test_other_limits_count_from_the_next_line_on(tmp_path: Path) -> None:
     file.close()
 
 
-@pytest.mark.parametrize("remove", [lambda path: path.unlink(), lambda path: path.rename(path.with_suffix(".moved"))])
+@each_row("remove", [lambda path: path.unlink(), lambda path: path.rename(path.with_suffix(".moved"))])
 def test_a_file_that_was_taken_away_is_begun_again(tmp_path: Path, remove: object) -> None:
     file = LogFile(tmp_path, 4096, 1)
     file.write(b"one\n")
@@ -94,7 +95,7 @@ def test_a_directory_that_was_taken_away_is_made_again(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o700
 
 
-@pytest.mark.parametrize("link", ["log", "log/mnemond.log"])
+@each_row("link", ["log", "log/mnemond.log"])
 def test_symbolic_links_are_not_followed(tmp_path: Path, link: str) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -9,6 +9,7 @@ import pytest
 
 from mnemond.service.supervisor import Notifier
 from tests.service.listening import Manager, listening
+from tests.tables import each_row
 
 
 def test_assignments_that_belong_together_come_together(tmp_path: Path) -> None:
@@ -42,7 +43,7 @@ def test_an_abstract_name_is_one(tmp_path: Path) -> None:
     manager.socket.close()
 
 
-@pytest.mark.parametrize("environ", [{}, {"NOTIFY_SOCKET": ""}, {"NOTIFY_SOCKET": "vsock:2:1234"}])
+@each_row("environ", [{}, {"NOTIFY_SOCKET": ""}, {"NOTIFY_SOCKET": "vsock:2:1234"}])
 def test_nobody_listens(environ: dict[str, str]) -> None:
     notifier = Notifier.of(environ)
     assert not notifier.has_manager

@@ -12,6 +12,7 @@ from mnemonctl.setup.environment import SetupEnvironment
 from mnemonctl.setup.host import all_hosts
 from mnemond.errors import UNAVAILABLE, MnemonError
 from tests.setup.homes import home_at, run, with_program
+from tests.tables import each_row
 
 
 def program(tmp_path: Path, source: str) -> list[str]:
@@ -27,7 +28,7 @@ def test_what_it_writes_is_what_comes_back(tmp_path: Path) -> None:
     assert environment.run(command, {}) == "nothing\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "words"),
     [
         ("import sys; sys.exit('no \\x1b[31mway')", r"failed (1): no \x1b[31mway"),

@@ -17,6 +17,7 @@ from mnemonctl.launcher import hook, mcp
 from mnemonctl.setup import own_files
 from tests.architecture.test_fast_path import imported_at_once
 from tests.mnemonctl.daemons import fake_daemon
+from tests.tables import each_row
 
 EVENT = b'{"hook_event_name":"UserPromptSubmit","prompt":"why no Redis"}'
 ANSWER = b'{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"SQLite"}}\n'
@@ -64,7 +65,7 @@ def listener(directory: Path) -> Iterator[socket.socket]:
         yield found
 
 
-@pytest.mark.parametrize("module", [hook, mcp])
+@each_row("module", [hook, mcp])
 def test_they_import_built_in_modules_only(module: object) -> None:
     source = Path(str(getattr(module, "__file__", ""))).read_text("utf-8")
     assert imported_at_once(source) <= COMPILED_IN

@@ -43,7 +43,10 @@ def test_a_program_gets_json_and_has_to_say_yes(home: Path) -> None:
     assert str(home / ".mnemon" / "bin" / "mnemond-hook") in (home / ".cursor" / "hooks.json").read_text("utf-8")
 
 
-@pytest.mark.parametrize(("said", "code", "there"), [(b"n\n", 130, False), (b"y\n", 0, True), (b"\n", 130, False)])
+@pytest.mark.parametrize(
+    ("said", "code", "there"),
+    [pytest.param(b"n\n", 130, False, marks=pytest.mark.check_all), (b"y\n", 0, True), (b"\n", 130, False)],
+)
 def test_a_person_is_shown_the_change_and_asked(home: Path, said: bytes, code: int, there: bool) -> None:
     ours, theirs = pty.openpty()
     running = subprocess.Popen(MNEMONCTL, env=environ(home), stdin=theirs, stdout=theirs, stderr=theirs)

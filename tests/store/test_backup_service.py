@@ -558,7 +558,7 @@ async def test_a_store_that_cannot_be_closed_well_is_kept_with_its_log(
         assert stored(done.before.file) == texts(1, 2)
 
 
-@pytest.mark.parametrize("ready", [False, True])
+@each_row("ready", [False, True])
 async def test_a_crash_in_the_middle_of_a_restore_is_finished_at_the_next_start(tmp_path: Path, ready: bool) -> None:
     async with world_at(tmp_path) as world:
         await world.remember("work", 1)
@@ -610,7 +610,7 @@ async def test_a_backup_with_a_row_that_cannot_be_read_is_made_named_and_restore
 # Stores whose file is removed while they are open.
 
 
-@pytest.mark.parametrize("what", ["mnemon.db", "mnemon.db-wal", "directory"])
+@each_row("what", ["mnemon.db", "mnemon.db-wal", "directory"])
 async def test_a_store_whose_file_is_gone_is_saved_from_memory_and_put_back(tmp_path: Path, what: str) -> None:
     async with world_at(tmp_path) as world:
         await world.remember("work", 1, 2)

@@ -20,6 +20,7 @@ from mnemond.store.engine import Engine
 from mnemond.store.operations import Proposal, View
 from tests.store.factories import engine_at, forget, insight_id, open_at, remember
 from tests.store.mirror import mirrored
+from tests.tables import each_row
 
 TABLES = (
     "insights", "entities", "memory_entities", "hypothetical_queries", "edge_rows", "memory_operations", "oplog",
@@ -173,7 +174,7 @@ def impossible(connection: Connection) -> None:
         connection.add(LINE, [("never", None, "", "now"), (None, None, "", "now")])
 
 
-@pytest.mark.parametrize(("way", "error"), [(interrupted, ZeroDivisionError), (impossible, NoSavepointError)])
+@each_row(("way", "error"), [(interrupted, ZeroDivisionError), (impossible, NoSavepointError)])
 def test_whoever_leaves_early_leaves_nothing_waiting(
     tmp_path: Path, way: Callable[[Connection], None], error: type[Exception]
 ) -> None:

@@ -12,6 +12,7 @@ from mnemond.store import checksums, connection, schema
 from mnemond.store.connection import Connection
 from tests.store.factories import contents, engine_at, open_at, remember
 from tests.store.plain import has_checksums, make_plain, plain_pages
+from tests.tables import each_row
 
 SIZE = 4096
 
@@ -101,7 +102,7 @@ def test_a_page_that_is_just_being_written_counts_once_it_is_whole(
     assert faulty(path) == []
 
 
-@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0", bytes(8192)])
+@each_row("content", [b"", b"SQLite format 3\0", bytes(8192)])
 def test_files_that_have_none(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "odd.db"
     path.write_bytes(content)

@@ -9,7 +9,7 @@ import pytest
 
 from mnemond.model.memory import Entity
 from mnemond.store import edges
-from mnemond.store.connection import Connection, ConstraintError
+from mnemond.store.connection import Connection
 from tests.store.factories import engine_at, insight_id, open_at, remember
 
 ONE, TWO = insight_id(1), insight_id(2)
@@ -50,15 +50,6 @@ def types(db: Connection) -> list[tuple[str, str]]:
     return [(row[0], row[1]) for row in db.rows("SELECT canonical_name, entity_type FROM entities ORDER BY 1")]
 
 
-def test_the_same_name_of_another_type_is_the_same_entity(db: Connection) -> None:
-    person = Entity("redis", "redis", "person")
-    edges.mention(db, ONE, [REDIS, person], NOW)
-    edges.mention(db, TWO, [person], NOW)
-    assert edges.entity_id(REDIS) == edges.entity_id(person)
-    assert types(db) == [("redis", "tool")]
-    assert mentioned(db) == [(ONE, "Redis"), (TWO, "redis")]
-
-
 @pytest.mark.parametrize("forgets", [False, True])
 def test_a_type_that_says_something_takes_the_place_of_a_concept(db: Connection, *, forgets: bool) -> None:
     for kind in ("concept", "other", "organization", "person", "concept"):
@@ -66,25 +57,6 @@ def test_a_type_that_says_something_takes_the_place_of_a_concept(db: Connection,
         if forgets:
             db.entities.clear()
     assert types(db) == [("siemens", "organization")]
-
-
-def test_only_an_explicit_split_makes_two_of_one_name(db: Connection) -> None:
-    edges.mention(db, ONE, [REDIS], NOW)
-    columns = "INSERT INTO entities(id, name, canonical_name, sense, entity_type, created_at)"
-    db.run(f"{columns} VALUES('x', 'Redis', 'redis', 'the cat', 'person', ?)", (NOW,))
-    edges.mention(db, TWO, [REDIS], NOW)
-    assert mentioned(db) == [(ONE, "Redis"), (TWO, "Redis")]
-    with pytest.raises(ConstraintError):
-        db.run(f"{columns} VALUES('y', 'Redis', 'redis', '', 'person', ?)", (NOW,))
-
-
-def test_names_are_replaced_and_old_ones_stay_known(db: Connection) -> None:
-    edges.mention(db, ONE, [REDIS], NOW)
-    edges.replace_mentions(db, ONE, [KAFKA], LATER)
-    assert mentioned(db) == [(ONE, "Kafka")]
-    assert known(db) == [("Kafka", LATER), ("Redis", NOW)]
-    edges.replace_mentions(db, ONE, [], LATER)
-    assert mentioned(db) == []
 
 
 def test_a_purge_takes_along_what_nothing_else_speaks_of(db: Connection) -> None:

@@ -13,6 +13,7 @@ from mnemond.store import verified_copy
 from mnemond.store.engine import Engine
 from mnemond.store.files import StoreFiles
 from tests.store.factories import contents, engine_at, remember, stored
+from tests.tables import each_row
 
 
 def refused(engine: Engine, number: int) -> MnemonError:
@@ -29,7 +30,7 @@ def opened(tmp_path: Path) -> Engine:
     return engine
 
 
-@pytest.mark.parametrize("name", ["a.db", "a.db-wal"])
+@each_row("name", ["a.db", "a.db-wal"])
 def test_a_removed_file_is_noticed(tmp_path: Path, name: str) -> None:
     engine = opened(tmp_path)
     (tmp_path / "store" / name).unlink()
@@ -58,7 +59,7 @@ def test_a_file_in_the_place_of_the_directory_is_noticed(tmp_path: Path) -> None
     refused(engine, 2)
 
 
-@pytest.mark.parametrize("begun", [False, True])
+@each_row("begun", [False, True])
 def test_the_connection_to_a_file_that_is_gone_is_kept_whatever_happens(tmp_path: Path, begun: bool) -> None:
     """Another one would find nothing, or make an empty store."""
     engine = opened(tmp_path)

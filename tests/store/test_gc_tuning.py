@@ -18,10 +18,13 @@ from tests.store.factories import engine_at, open_at, remember
 
 @pytest.fixture(autouse=True)
 def _thawed() -> Iterator[None]:
+    """What tests/conftest.py froze is collected in these tests alone: afterwards no test pays for it."""
     hearing = list(gc.callbacks)
+    gc.unfreeze()
     yield
     gc.unfreeze()
     gc.callbacks[:] = hearing
+    gc.freeze()
 
 
 def test_collections_wait_until_the_last_block_has_ended() -> None:

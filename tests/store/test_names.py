@@ -134,7 +134,7 @@ def test_an_active_file_that_cannot_be_read_means_the_default_store(
     assert said == [f"{tmp_path}/active cannot be read (Permission denied); the store 'default' is used"]
 
 
-@pytest.mark.parametrize(("make", "what"), [(os.mkdir, "a directory"), (os.mkfifo, "a named pipe")])
+@each_row(("make", "what"), [(os.mkdir, "a directory"), (os.mkfifo, "a named pipe")])
 async def test_what_is_no_file_in_the_place_of_the_active_one_is_refused(
     tmp_path: Path, make: Callable[[Path], None], what: str
 ) -> None:

@@ -17,6 +17,7 @@ from mnemond.store.engine import Engine
 from mnemond.store.insights import number_of, numbers_of
 from tests.outcomes import collected
 from tests.store.factories import engine_at, insight_id, open_at, remember
+from tests.tables import each_row
 
 NOW = "2026-02-18T09:00:00.000000Z"
 
@@ -51,14 +52,6 @@ def linked(number: int, *others: int) -> ChangeSet:
     return msgspec.structs.replace(made, changes=(*made.changes, *links))
 
 
-def test_a_memory_is_known_by_its_number_from_its_first_moment(tmp_path: Path) -> None:
-    engine = engine_at(tmp_path / "a.db")
-    engine.commit([remember(1), linked(2, 1)])
-    assert connection_of(engine).numbers == {insight_id(1): 1, insight_id(2): 2}
-    assert_true(engine)
-    engine.close()
-
-
 def test_what_was_refused_has_no_number_and_gives_it_to_the_next(tmp_path: Path) -> None:
     engine = engine_at(tmp_path / "a.db")
     first, lost, last = engine.commit([remember(1), refused(2), linked(3, 1)])
@@ -88,7 +81,7 @@ def test_the_number_of_a_purged_memory_may_be_given_again(tmp_path: Path) -> Non
 INSIGHTS = Insertion(0, "insights", ("number", "id", "content", "created_at", "updated_at"))
 
 
-@pytest.mark.parametrize("statement", ["ROLLBACK", "INSERT OR ROLLBACK INTO meta(key) VALUES(NULL)"])
+@each_row("statement", ["ROLLBACK", "INSERT OR ROLLBACK INTO meta(key) VALUES(NULL)"])
 def test_a_transaction_that_was_taken_back_leaves_no_number(tmp_path: Path, statement: str) -> None:
     connection = open_at(tmp_path / "a.db").connection
     connection.run("BEGIN IMMEDIATE")
@@ -102,16 +95,6 @@ def test_a_transaction_that_was_taken_back_leaves_no_number(tmp_path: Path, stat
     assert connection.numbers == {}
     assert number_of(connection, "a") is None
     connection.close()
-
-
-def test_a_failed_transaction_and_another_connection_begin_from_nothing(tmp_path: Path) -> None:
-    engine = engine_at(tmp_path / "a.db")
-    engine.commit([remember(1)])
-    engine.poison("a defect")
-    assert connection_of(engine).numbers == {}
-    engine.commit([linked(2, 1)])
-    assert_true(engine)
-    engine.close()
 
 
 def test_only_so_many_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

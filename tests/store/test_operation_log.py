@@ -336,7 +336,7 @@ def test_a_line_that_cannot_be_applied_is_refused(why: str, tmp_path: Path) -> N
     engine.close()
 
 
-@pytest.mark.parametrize(("vector", "why"), [("*", "is no base64"), ("AAAA", "has 3 bytes")])
+@each_row(("vector", "why"), [("*", "is no base64"), ("AAAA", "has 3 bytes")])
 def test_a_vector_that_is_none_is_refused(vector: str, why: str, tmp_path: Path) -> None:
     engine = engine_at(tmp_path / "a.db")
     log = Log(engine)

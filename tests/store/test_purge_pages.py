@@ -7,12 +7,12 @@ import string
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from mnemond.model.changes import AddInsight, Change, ChangeSet, PurgeInsight, PutInsight
 from mnemond.model.memory import Insight, format_us
 from tests.outcomes import collected
 from tests.store.factories import START_US, bytes_of, engine_at, insight_id, remember, vector_of
+from tests.tables import each_row
 
 
 class Churn:
@@ -81,7 +81,7 @@ def churned(churn: Churn, rounds: int) -> list[bytes]:
     return found
 
 
-@pytest.mark.parametrize("seed", [1, 3])
+@each_row("seed", [1, 3])
 def test_copies_that_a_growing_table_leaves_behind_go_too(tmp_path: Path, seed: int) -> None:
     """With these seeds, deleting alone (`secure_delete`, and the log truncated) left one and three words readable."""
     assert churned(Churn(tmp_path / "store", seed), 12) == []

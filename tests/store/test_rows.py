@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import apsw
 import msgspec
@@ -39,37 +39,6 @@ _MAPPER = Mapper(
     nullable=("kind", "names"),
     computed={"cues": '\'[{"text":"x"}]\''},
 )
-
-
-def test_columns_follow_from_the_fields() -> None:
-    assert _MAPPER.columns == ("id", "said_at", "one", "two", "names", "listed", "state", "kind", "size")
-    assert _MAPPER.select == f'{", ".join(_MAPPER.columns)}, \'[{{"text":"x"}}]\''
-    assert _MAPPER.places(1).count("?") == len(_MAPPER.columns) + 1
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "column", "stored"),
-    [
-        ("names", (), "names", None),
-        ("names", ("a",), "names", '["a"]'),
-        ("listed", [], "listed", "[]"),
-        ("listed", [_Part()], "listed", '[{"one":"a","two":false}]'),
-        ("part", _Part("b", two=True), "two", 1),
-        ("part", _Part("b", two=True), "one", "b"),
-        ("state", None, "state", None),
-        ("state", _Part("z"), "state", "z"),
-        ("kind", "", "kind", None),
-        ("at_us", 1_000_000, "said_at", "1970-01-01T00:00:01.000000Z"),
-    ],
-)
-def test_how_a_field_is_stored(field: str, value: object, column: str, stored: object) -> None:
-    fields: dict[str, Any] = {"id": 1, "at_us": 0, "part": _Part(), field: value}
-    assert dict(zip(_MAPPER.columns, _MAPPER.values(_Whole(**fields)), strict=True))[column] == stored
-
-
-def test_null_is_read_as_the_default_of_a_nullable_field() -> None:
-    row = (1, "1970-01-01T00:00:00.000000Z", "a", 0, None, "[]", None, None, None, "[]", "a longer row")
-    assert _MAPPER.read(row) == _Whole(1, 0, _Part(), kind="plain")
 
 
 def test_a_damaged_value_raises() -> None:

@@ -12,6 +12,7 @@ from mnemond.errors import UNSUPPORTED, MnemonError
 from mnemond.store import files, schema, verified_copy
 from mnemond.store.connection import Connection, SqliteError, check_sqlite_version
 from tests.store.factories import open_at
+from tests.tables import each_row
 
 
 def test_a_new_store_has_version_1_which_an_open_store_keeps(tmp_path: Path) -> None:
@@ -38,7 +39,7 @@ def test_a_schema_that_fails_leaves_an_empty_file(tmp_path: Path, monkeypatch: p
     connection.close()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pragma", "value", "sentence", "hint"),
     [
         ("user_version", 99, "schema version 99", "upgrade this one"),
@@ -81,13 +82,13 @@ def test_pragmas_read_back(tmp_path: Path) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("version", ["3.40.1", "3.51.2"])
+@each_row("version", ["3.40.1", "3.51.2"])
 def test_a_sqlite_with_the_wal_reset_bug_is_refused(version: str) -> None:
     with pytest.raises(MnemonError, match=version):
         check_sqlite_version(version)
 
 
-@pytest.mark.parametrize("version", ["3.51.3", "3.54.1", "4.0.0"])
+@each_row("version", ["3.51.3", "3.54.1", "4.0.0"])
 def test_a_sound_sqlite_is_accepted(version: str) -> None:
     check_sqlite_version(version)
 

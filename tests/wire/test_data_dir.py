@@ -81,7 +81,7 @@ def test_a_private_directory_may_hold_something_and_be_no_project(tmp_path: Path
     assert "such as '.git'" in refusal(tmp_path).message
 
 
-@pytest.mark.parametrize("ours", ["lock", "start.lock", "mnemon.db"])
+@each_row("ours", ["lock", "start.lock", "mnemon.db"])
 def test_what_came_into_ours_later_does_not_matter(ours: str, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     for name in (ours, "notes of mine.txt"):
@@ -139,7 +139,7 @@ def test_a_socket_that_is_a_link_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "sock").is_symlink()
 
 
-@pytest.mark.parametrize("kind", ["file", "directory"])
+@each_row("kind", ["file", "directory"])
 def test_something_else_at_the_place_of_the_socket_is_left_alone(kind: str, tmp_path: Path) -> None:
     place = tmp_path / "sock"
     place.mkdir() if kind == "directory" else place.write_text("precious")
@@ -283,7 +283,7 @@ def test_what_cannot_be_adopted_is_told(tmp_path: Path) -> None:
         assert "2 sockets were passed" in adopting(deaf, "2")
 
 
-@pytest.mark.parametrize("pid", ["1", ""])
+@each_row("pid", ["1", ""])
 def test_sockets_passed_to_another_process_are_not_ours(pid: str) -> None:
     environ = {"LISTEN_PID": pid, "LISTEN_FDS": "1", "PATH": "/"}
     assert adopt(environ) is None

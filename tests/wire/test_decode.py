@@ -62,7 +62,7 @@ def test_none_means_no_parameters() -> None:
         decode_params(Toy, None)
 
 
-@pytest.mark.parametrize(("positional", "words"), [((), "takes none"), (("text",), "takes 1 \\(text\\)")])
+@each_row(("positional", "words"), [((), "takes none"), (("text",), "takes 1 \\(text\\)")])
 def test_too_many_by_position(positional: tuple[str, ...], words: str) -> None:
     with pytest.raises(MnemonError, match=words) as caught:
         decode_params(Toy, b'["a",1]', positional)

@@ -51,7 +51,7 @@ def test_other_ids_are_refused(id_: bytes) -> None:
     assert answer.error.message == "id must be a string, a number or null"
 
 
-@pytest.mark.parametrize("message", [CALL % b'"\xff"', CALL % b'1,"\xed\xa0\x80":1', CALL % b'1,"params":["\xc0\x80"]'])
+@each_row("message", [CALL % b'"\xff"', CALL % b'1,"\xed\xa0\x80":1', CALL % b'1,"params":["\xc0\x80"]'])
 def test_every_byte_of_a_message_must_be_utf8(message: bytes) -> None:
     answer = refused(message)
     assert (answer.error.kind, bytes(answer.id)) == (errors.PARSE, b"null")

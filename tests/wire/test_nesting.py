@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,7 +29,7 @@ def test_agrees_with_counting_levels(value: object, limit: int) -> None:
     assert too_deep(json.dumps(value).encode(), limit) == (depth(value) > limit)
 
 
-@pytest.mark.parametrize("opening", [b"[", b'{"a":'])
+@each_row("opening", [b"[", b'{"a":'])
 def test_the_limit_itself_is_allowed(opening: bytes) -> None:
     closing = b"]" if opening == b"[" else b"}"
     assert not too_deep(opening * MAX_DEPTH + b"1" + closing * MAX_DEPTH)

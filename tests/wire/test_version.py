@@ -27,7 +27,7 @@ def test_a_version_of_any_length_is_compared() -> None:
     assert release_key("1." * 5000 + "7") == (1,) * 32
 
 
-@pytest.mark.parametrize("params", [{}, {"argv": []}])
+@each_row("params", [{}, {"argv": []}])
 def test_a_long_version_is_refused(params: dict[str, object]) -> None:
     kind = CliRunParams if params else HelloParams
     for length, good in ((64, True), (65, False)):

@@ -18,6 +18,7 @@ from mnemond.store.verify import findings, open_reader
 from mnemond.store.verify_checks import CHECKS, Evidence, Session, Tier, of_tier
 from tests.store.factories import START_US, insight_id
 from tests.store.invariants.seeded import SOUND, evidence
+from tests.tables import each_row
 
 DAY_US, HOUR_US = 86_400_000_000, 3_600_000_000
 HOUR_OF_THREE_US = (START_US // HOUR_US // 100 * 100 + 100 + 3) * HOUR_US
@@ -197,7 +198,7 @@ def test_a_matrix_of_another_form(tmp_path: Path) -> None:
         assert "float64, (6, 8)" in fired(found, "fast")["unit_vectors"]
 
 
-@pytest.mark.parametrize("what", ["names", "directory", "log", "link", "pipe"])
+@each_row("what", ["names", "directory", "log", "link", "pipe"])
 def test_files_that_are_not_as_they_should_be(what: str, tmp_path: Path) -> None:
     path = tmp_path / "store" / "mnemon.db"
     path.parent.mkdir(mode=0o700)

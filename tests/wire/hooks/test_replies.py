@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,7 +60,7 @@ def test_no_context_is_no_context() -> None:
             assert "" in said(payload, "").values() if host == "cline" else said(payload, "") == {}
 
 
-@pytest.mark.parametrize("letter", ["x", "é", "😀"])
+@each_row("letter", ["x", "é", "😀"])
 def test_a_context_stays_below_what_hosts_show(letter: str) -> None:
     answer = said(Payload(Host.CLAUDE_CODE, "SessionStart"), letter * 20_000)
     shown = answer["hookSpecificOutput"]

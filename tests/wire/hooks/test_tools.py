@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from mnemond.config.hosts import Host
 from mnemond.wire.hook_payload import BEGINNING, MAX_TOOL_LINE, MAX_TOOL_PATHS, MAX_TOOL_TEXT, ToolUse, read
 from mnemond.wire.hooks import Verdict, reply
@@ -129,7 +127,7 @@ def test_a_call_that_is_too_deep_is_known_by_what_is_before() -> None:
     assert found.event.tool == ToolUse("Bash", unread=frozenset(("command", "path", "words")))
 
 
-@pytest.mark.parametrize("name", ["PostToolUse", "UserPromptSubmit", "Stop"])
+@each_row("name", ["PostToolUse", "UserPromptSubmit", "Stop"])
 def test_of_other_moments_that_are_too_long_nothing_is_read(name: str) -> None:
     found = read(json.dumps({"hook_event_name": name, "x": "y" * BEGINNING}).encode()[:BEGINNING])
     assert found is not None
