@@ -9,7 +9,7 @@ import signal
 from collections.abc import Coroutine, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 import trio
@@ -101,8 +101,10 @@ from mnemond.wire.deferred import Completions
 from mnemond.wire.dispatch import Boundary, Call, Dispatcher, Latencies, handlers_of
 from mnemond.wire.limits import Limits
 from mnemond.wire.listener import Listener, adopt, bind, lock, open_data_dir
-from mnemond.wire.params import SERVER_VERSION
+from mnemond.wire.params import SERVER_VERSION, Params, TypedMethod
 from mnemond.wire.server import Server
+
+R = TypeVar("R")
 
 STOP_S = 2.8
 """Seconds that a stop may take for replies and stores together (3 for the whole process). A checkpoint that would take
@@ -327,8 +329,10 @@ class Daemon:
             except OSError as error:
                 self._warn(f"what agents' sessions were shown was not saved: {error}")
 
-    def _invoke(self, name: str, params: bytes, call: Call) -> Coroutine[Any, Any, object]:
-        return self._dispatcher.invoke(name, params, call)
+    def _invoke(
+        self, method: TypedMethod[..., R], params: Params | Mapping[str, object], call: Call
+    ) -> Coroutine[Any, Any, R]:
+        return self._dispatcher.invoke(method, params, call)
 
     async def _reload_embedder(self, store: str) -> None:
         await self.open_stores.reload_embedder(store)

@@ -15,6 +15,7 @@ from mnemond.api.projects import Projects
 from mnemond.api.requests import Identities, submitted
 from mnemond.api.rules import CompiledRules
 from mnemond.api.store_access import OpenStore, OpenStores
+from mnemond.api.types_memories import RECALL, RecallParams
 from mnemond.api.types_sessions import (
     HookPreviewParams,
     HookPreviewResult,
@@ -56,9 +57,8 @@ from mnemond.model.memory import format_us, project_parts
 from mnemond.model.outcomes import Queued
 from mnemond.recall import unasked
 from mnemond.recall.passages import needed_probability, says
-from mnemond.recall.profiles import MNEMOND
 from mnemond.store import insights
-from mnemond.text.project_name import Project
+from mnemond.text.project_name import NONE, Project
 from mnemond.text.similarity import normalised
 from mnemond.text.transcripts import (
     IsMemory,
@@ -411,11 +411,12 @@ class AgentMemory:
         best: dict[str, Candidate] = {}
         pieces = prompt_pieces(without_command(text)) if self._settings.prompt_results else []
         for query in pieces:
-            params = {
-                "query": query, "limit": 2 * unasked.JUDGED, "store": place.store, "touch": False, "explain": True,
-                "profile": MNEMOND.name, **place.narrowed,
-            }  # fmt: skip
-            found = await self._invoke("recall", msgspec.json.encode(params), call)
+            params = RecallParams(
+                query=query, limit=2 * unasked.JUDGED, store=place.store, touch=False, explain=True,
+                profile="mnemond", directory=place.project or None,
+                project=None if place.project is None else place.project or NONE,  # none of other projects
+            )  # fmt: skip
+            found = await self._invoke(RECALL, params, call)
             assert isinstance(found, RecallResult)  # noqa: S101
             memories = [hit for hit in found.results if hit.kind == "memory"][: unasked.JUDGED]
             passages = [hit for hit in found.results if hit.kind == "passage"]

@@ -17,7 +17,7 @@ from mnemond.wire.dispatch import Call, Dispatcher, Handler
 from mnemond.wire.hooks import HookHandler
 from mnemond.wire.limits import Limits
 from mnemond.wire.listener import DataDir, Listener, bind, lock, open_data_dir
-from mnemond.wire.params import Access, Method, Params
+from mnemond.wire.params import Access, Params, TypedMethod
 from mnemond.wire.server import Server
 
 
@@ -47,17 +47,17 @@ class Answer(msgspec.Struct, frozen=True):
 METHODS = {
     method.name: method
     for method in (
-        Method("ping", Nothing, Answer, Access.READ, "Answers at once."),
-        Method("echo", Value, Answer, Access.READ, "Gives back.", ("value",)),
-        Method("subtract", Pair, Answer, Access.READ, "Takes away.", ("minuend", "subtrahend")),
-        Method("later", Value, Answer, Access.WRITE, "Answers when it is told to.", ("value",)),
-        Method("nap", Value, Answer, Access.READ, "Answers after a pass of the loop.", ("value",)),
-        Method("sleep", Value, Answer, Access.READ, "Never answers."),
-        Method("deny", Nothing, Answer, Access.READ, "Refuses."),
-        Method("boom", Nothing, Answer, Access.WRITE, "Breaks."),
-        Method("nap.boom", Nothing, Answer, Access.READ, "Breaks in a task."),
-        Method("surrogate", Nothing, Answer, Access.WRITE, "Gives a result that cannot be sent."),
-        Method("stop", Nothing, Answer, Access.CONTROL, "Asks for a stop."),
+        TypedMethod("ping", Nothing, Answer, Access.READ, "Answers at once."),
+        TypedMethod("echo", Value, Answer, Access.READ, "Gives back.", ("value",)),
+        TypedMethod("subtract", Pair, Answer, Access.READ, "Takes away.", ("minuend", "subtrahend")),
+        TypedMethod("later", Value, Answer, Access.WRITE, "Answers when it is told to.", ("value",)),
+        TypedMethod("nap", Value, Answer, Access.READ, "Answers after a pass of the loop.", ("value",)),
+        TypedMethod("sleep", Value, Answer, Access.READ, "Never answers."),
+        TypedMethod("deny", Nothing, Answer, Access.READ, "Refuses."),
+        TypedMethod("boom", Nothing, Answer, Access.WRITE, "Breaks."),
+        TypedMethod("nap.boom", Nothing, Answer, Access.READ, "Breaks in a task."),
+        TypedMethod("surrogate", Nothing, Answer, Access.WRITE, "Gives a result that cannot be sent."),
+        TypedMethod("stop", Nothing, Answer, Access.CONTROL, "Asks for a stop."),
     )
 }
 
