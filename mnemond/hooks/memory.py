@@ -410,7 +410,9 @@ class AgentMemory:
         `within`. It counts nothing. Other tasks have their turn between two pieces."""
         best: dict[str, Candidate] = {}
         pieces = prompt_pieces(without_command(text)) if self._settings.prompt_results else []
-        for query in pieces:
+        for nth, query in enumerate(pieces):
+            if nth:
+                await in_task(trio.lowlevel.checkpoint)
             params = RecallParams(
                 query=query, limit=2 * unasked.JUDGED, store=place.store, touch=False, explain=True,
                 profile="mnemond", directory=place.project or None,
@@ -434,7 +436,6 @@ class AgentMemory:
                 candidate = Candidate(hit, probability_of(hit, len(pieces)))
                 if hit.insight.id not in best or candidate.probability > best[hit.insight.id].probability:
                     best[hit.insight.id] = candidate
-            await in_task(trio.lowlevel.checkpoint)
         return sorted(best.values(), key=lambda candidate: candidate.probability, reverse=True)
 
     def _is_in_time(self, begun_s: float, call: Call) -> bool:

@@ -167,7 +167,7 @@ def asked(result: object, *typed: str, store: str | None = None) -> tuple[str, l
     """What the daemon answers, and the methods that it called."""
     calls: list[tuple[str, object]] = []
 
-    async def invoke(method: Method, params: dict[str, object], call: Call) -> Any:
+    async def invoke(method: Method, params: Any, call: Call) -> Any:
         calls.append((method.name, params))
         if isinstance(result, MnemonError):
             raise result

@@ -34,7 +34,7 @@ def run(outcome: Callable[[], object], *argv: str, spawn: Spawn = no_task, **fac
     facts.setdefault("tty_err", facts.get("tty", False))
     asked: list[tuple[str, object, Call]] = []
 
-    async def invoke(method: Method, params: dict[str, object], call: Call) -> Any:
+    async def invoke(method: Method, params: Any, call: Call) -> Any:
         asked.append((method.name, params, call))
         found = outcome()
         return await found if isinstance(found, Deferred | Coroutine) else found

@@ -40,7 +40,7 @@ class Methods:
         self.results = {name.replace("_", "."): result for name, result in results.items()}
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
-    async def __call__(self, method: Method, params: dict[str, Any], call: Call) -> Any:
+    async def __call__(self, method: Method, params: Any, call: Call) -> Any:
         msgspec.convert(params, method.params)  # as the daemon reads them
         self.asked.append((method.name, params))
         result = self.results[method.name]

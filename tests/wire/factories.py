@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import trio
@@ -17,7 +18,7 @@ from mnemond.wire.dispatch import Call, Dispatcher, Handler
 from mnemond.wire.hooks import HookHandler
 from mnemond.wire.limits import Limits
 from mnemond.wire.listener import DataDir, Listener, bind, lock, open_data_dir
-from mnemond.wire.params import Access, Params, TypedMethod
+from mnemond.wire.params import Access, Params, TypedMethod, method
 from mnemond.wire.server import Server
 
 
@@ -44,20 +45,20 @@ class Answer(msgspec.Struct, frozen=True):
     value: object
 
 
-METHODS = {
-    method.name: method
-    for method in (
-        TypedMethod("ping", Nothing, Answer, Access.READ, "Answers at once."),
-        TypedMethod("echo", Value, Answer, Access.READ, "Gives back.", ("value",)),
-        TypedMethod("subtract", Pair, Answer, Access.READ, "Takes away.", ("minuend", "subtrahend")),
-        TypedMethod("later", Value, Answer, Access.WRITE, "Answers when it is told to.", ("value",)),
-        TypedMethod("nap", Value, Answer, Access.READ, "Answers after a pass of the loop.", ("value",)),
-        TypedMethod("sleep", Value, Answer, Access.READ, "Never answers."),
-        TypedMethod("deny", Nothing, Answer, Access.READ, "Refuses."),
-        TypedMethod("boom", Nothing, Answer, Access.WRITE, "Breaks."),
-        TypedMethod("nap.boom", Nothing, Answer, Access.READ, "Breaks in a task."),
-        TypedMethod("surrogate", Nothing, Answer, Access.WRITE, "Gives a result that cannot be sent."),
-        TypedMethod("stop", Nothing, Answer, Access.CONTROL, "Asks for a stop."),
+METHODS: dict[str, TypedMethod[..., Any]] = {
+    each.name: each
+    for each in (
+        method("ping", Nothing, Answer, Access.READ, "Answers at once."),
+        method("echo", Value, Answer, Access.READ, "Gives back.", positional=("value",)),
+        method("subtract", Pair, Answer, Access.READ, "Takes away.", positional=("minuend", "subtrahend")),
+        method("later", Value, Answer, Access.WRITE, "Answers when it is told to.", positional=("value",)),
+        method("nap", Value, Answer, Access.READ, "Answers after a pass of the loop.", positional=("value",)),
+        method("sleep", Value, Answer, Access.READ, "Never answers."),
+        method("deny", Nothing, Answer, Access.READ, "Refuses."),
+        method("boom", Nothing, Answer, Access.WRITE, "Breaks."),
+        method("nap.boom", Nothing, Answer, Access.READ, "Breaks in a task."),
+        method("surrogate", Nothing, Answer, Access.WRITE, "Gives a result that cannot be sent."),
+        method("stop", Nothing, Answer, Access.CONTROL, "Asks for a stop."),
     )
 }
 
