@@ -24,11 +24,11 @@ LAYERS = (
     ("text",),
     ("model",),
     ("wire", "service"),
-    ("logs",),
+    ("logs", "model_servers"),
     ("config", "http"),
     ("errors", "clock", "ids"),
 )
-SINGLE_MODULES = ("__main__", "daemon", "docs_pages", "logs", "http", "errors", "clock", "ids")
+SINGLE_MODULES = ("__main__", "daemon", "docs_pages", "logs", "model_servers", "http", "errors", "clock", "ids")
 PACKAGES = tuple(name for layer in LAYERS for name in layer if name not in SINGLE_MODULES)
 MEMORY = ("jobs", "interchange", "recall", "memory", "extract", "embed", "llm", "store", "index", "text", "model")
 PURE = (
