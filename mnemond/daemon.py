@@ -70,12 +70,12 @@ from mnemond.hooks.sessions import (
 )
 from mnemond.ids import RandomIds
 from mnemond.interchange import sqlite_files
+from mnemond.jobs.catalogue import jobs_of, looks_of
 from mnemond.jobs.core_summary import CoreDeps
 from mnemond.jobs.extract import ExtractDeps
 from mnemond.jobs.follow import Followers
 from mnemond.jobs.received import NAME as LINK_RECEIVED
 from mnemond.jobs.resolve import ModelDeps
-from mnemond.jobs.retention import jobs_of, looks_of
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
 from mnemond.llm.budget import FILE as USAGE_FILE
 from mnemond.llm.budget import MAX_USAGE, Budget
@@ -97,9 +97,9 @@ from mnemond.store.files import replace_file
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.verify import Examiner
 from mnemond.text import resources
+from mnemond.wire.connection import Limits
 from mnemond.wire.deferred import Completions
 from mnemond.wire.dispatch import Boundary, Call, Dispatcher, Latencies, handlers_of
-from mnemond.wire.limits import Limits
 from mnemond.wire.listener import Listener, adopt, bind, lock, open_data_dir
 from mnemond.wire.params import SERVER_VERSION, Params, TypedMethod
 from mnemond.wire.server import Server

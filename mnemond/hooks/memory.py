@@ -23,16 +23,24 @@ from mnemond.api.types_sessions import (
     SessionPauseParams,
     SessionPauseResult,
 )
-from mnemond.api.uses import Uses
+from mnemond.api.uses import Uses, is_used
 from mnemond.clock import Clock
 from mnemond.config.hosts import Moment
 from mnemond.config.settings import HookSettings
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.hooks import briefing
 from mnemond.hooks.briefing import Briefs
-from mnemond.hooks.budget import NOTHING, Candidate, fit, fit_brief
 from mnemond.hooks.prompt_files import PromptFiles
-from mnemond.hooks.prompt_text import Block, PromptText, brief, render_prompt_memories
+from mnemond.hooks.prompt_text import (
+    NOTHING,
+    Block,
+    Candidate,
+    PromptText,
+    brief,
+    fit,
+    fit_brief,
+    render_prompt_memories,
+)
 from mnemond.hooks.rules import RuleGuard
 from mnemond.hooks.sessions import (
     CLEARED,
@@ -50,7 +58,6 @@ from mnemond.jobs.extract import HOST, ExtractionContext
 from mnemond.memory.exchanges import propose_queueing, turn_key
 from mnemond.memory.extraction import known_in
 from mnemond.memory.history import first_words
-from mnemond.memory.retention import is_used
 from mnemond.model.answers import RecallHit, RecallResult, Unasked, traits_text
 from mnemond.model.changes import ExchangeKind, QueuedExchange, RecallLine, Showing, ShownAt
 from mnemond.model.memory import format_us, project_parts

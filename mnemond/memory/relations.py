@@ -10,9 +10,9 @@ from typing import Final
 import msgspec
 
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, FieldProblem, MnemonError, invalid
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.questions.relation_claims import TYPES, Claim
 from mnemond.memory.relations_seen import seen
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import ChangeSet
 from mnemond.model.core import ExpireCore, PutCore
 from mnemond.model.memory import Entity, Insight, Scope

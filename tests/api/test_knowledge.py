@@ -13,8 +13,8 @@ from mnemond.api.types_changes import ResolveParams, ReviewsParams
 from mnemond.api.types_knowledge import CommunitiesParams, ConsolidateParams, SummarizeParams
 from mnemond.api.types_memories import ForgetParams, ListParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.jobs.graph_metrics import GraphMetrics
 from mnemond.jobs.job import Work
-from mnemond.jobs.retention import GraphMetrics
 from mnemond.model.answers import ListResult
 from mnemond.wire.dispatch import Call
 from tests.api.factories import CALL, Bench, bench

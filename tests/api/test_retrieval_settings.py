@@ -12,11 +12,11 @@ import pytest
 from mnemond.api.types_changes import LinkParams
 from mnemond.api.types_memories import ContextParams, RecallParams, RememberParams, SearchParams
 from mnemond.api.types_stores import StoreCreateParams
+from mnemond.api.uses import propose
 from mnemond.config.loading import Sources, loaded_from, read, resolve
 from mnemond.config.reading import RetrievalSettings
 from mnemond.config.settings import Config
 from mnemond.errors import MnemonError
-from mnemond.memory.retention import propose
 from mnemond.model.answers import ContextResult, RecallHit, RecallResult
 from mnemond.model.outcomes import RememberResult
 from mnemond.recall.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, Profile, default_profile, profile_named

@@ -37,7 +37,7 @@ PURE = (
     "recall/beam", "recall/causal_order", "recall/conditions", "recall/corrections", "recall/default_profile",
     "recall/fusion", "recall/profiles", "recall/published_profiles", "recall/question",
     "recall/ranking", "recall/rerank", "recall/result_order", "recall/two_stage", "recall/walks",
-    "wire/framing", "wire/hook_payload", "wire/jsonrpc", "wire/params",
+    "wire/hook_payload", "wire/jsonrpc", "wire/params",
     "api/registry", "api/types_daemon", "api/types_jobs", "api/types_stores", "api/types_changes", "api/types_extract",
     "api/types_memories",
     "mcp/protocol", "mcp/tools",

@@ -14,7 +14,6 @@ from mnemond.memory import core_summary
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Plan, planned, proposals
 from mnemond.memory.core_summary import entity_of, source_of
-from mnemond.memory.draft import write_rules
 from mnemond.memory.questions.relation_claims import Claim
 from mnemond.memory.relations import (
     Point,
@@ -26,6 +25,7 @@ from mnemond.memory.relations import (
     propose_closing,
 )
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
+from mnemond.memory.write import write_rules
 from mnemond.model.core import BY_HAND, CoreLine
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import CoreResult, Maintained, Outcome
