@@ -1,8 +1,8 @@
 """Summaries: memories derived from several others, whose text holds what they say.
 
 A summary is on the channel `summary` and names its sources in its metadata. It says nothing of its own: when a source
-leaves recall or gets another text, the store retires the summary in the same transaction (`store/transaction.py`), and a
-job makes a new one; when a source is purged, the summary is purged with it.
+leaves recall or gets another text, the store retires the summary in the same transaction (`store/transaction.py`), and
+a job makes a new one; when a source is purged, the summary is purged with it.
 """
 
 from __future__ import annotations

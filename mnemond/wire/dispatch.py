@@ -148,32 +148,37 @@ class Dispatcher:
     """The methods of the daemon and the functions that serve them; the two must match exactly."""
 
     def __init__(
+        self, methods: Mapping[str, Method], *, on_defect: OnDefect, latencies: Latencies | None = None
+    ) -> None:
+        """Know the methods; `serve` says who serves them. `latencies` counts how long requests take."""
+        self._methods = methods
+        self._handlers: Mapping[str, Handler] = {}
+        self._problems: Mapping[str, Problems] = {}
+        self._foreigners: Mapping[str, Foreigner] = {}
+        self._on_defect = on_defect
+        self.latencies = latencies or Latencies(methods)
+        self._note = self.latencies.note
+        self.defects = 0
+
+    def serve(
         self,
-        methods: Mapping[str, Method],
         handlers: Mapping[str, Handler],
         *,
         problems: Mapping[str, Problems] | None = None,
         foreigners: Mapping[str, Foreigner] | None = None,
-        on_defect: OnDefect,
-        latencies: Latencies | None = None,
-    ) -> None:
-        """`foreigners` serve methods of other protocols. A name that is also a method of mnemond is theirs on a
-        connection that made the handshake of that protocol. `latencies` counts how long requests take.
+    ) -> Self:
+        """Serve every method from now on; return the dispatcher. Handlers may call it and exist after it.
 
-        Raises ValueError naming every method without handler and every handler without method.
+        `foreigners` serve methods of other protocols. A name that is also a method of mnemond is theirs on a connection
+        that made the handshake of that protocol. Raises ValueError naming every method without handler and every
+        handler without method.
         """
-        self._foreigners = foreigners or {}
-        self._methods = methods
-        self._handlers = handlers
-        self._problems = problems or {}
-        self._on_defect = on_defect
-        self.latencies = latencies or Latencies(methods)
-        self.latencies.add_methods(self._foreigners)
-        self._note = self.latencies.note
-        self.defects = 0
-        unmatched = (methods.keys() ^ handlers.keys()) | (self._problems.keys() - methods.keys())
+        unmatched = (self._methods.keys() ^ handlers.keys()) | ((problems or {}).keys() - self._methods.keys())
         if unmatched:
             raise ValueError(f"methods and handlers differ in: {', '.join(sorted(unmatched))}")
+        self._handlers, self._problems, self._foreigners = handlers, problems or {}, foreigners or {}
+        self.latencies.add_methods(self._foreigners)
+        return self
 
     def invoke(
         self, method: TypedMethod[..., R], params: Params | Mapping[str, object], call: Call, /

@@ -162,7 +162,7 @@ RECALL = Method("recall", RecallParams, METHODS["recall"].result, METHODS["recal
 @asynccontextmanager
 async def serving(path: Path, over: Bench) -> AsyncIterator[Served]:
     """A server on a real socket that answers recalls."""
-    dispatcher = Dispatcher({"recall": RECALL}, {"recall": over.reads.recall}, on_defect=lambda *_: None)
+    dispatcher = Dispatcher({"recall": RECALL}, on_defect=lambda *_: None).serve({"recall": over.reads.recall})
     server = Server(dispatcher, Limits())
     with listening(path) as (_, listener):
         async with trio.open_nursery() as nursery:

@@ -46,7 +46,7 @@ def supply_of(settings: EmbeddingSettings) -> Embedders:
 
 
 async def remember(daemon: Daemon, content: str) -> object:
-    return await daemon._invoke(REMEMBER, {"content": content}, CALL)
+    return await daemon._dispatcher.invoke(REMEMBER, {"content": content}, CALL)
 
 
 async def test_nothing_is_opened_that_is_not_there(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ async def test_a_store_that_does_not_open_is_logged_and_the_daemon_goes_on(tmp_p
     (call,) = log.calls
     assert (call.method_name, call.args, call.kwargs["store"]) == ("error", ("store not opened",), "default")
     assert "cannot be opened" in call.kwargs["reason"]
-    made = await daemon._invoke(STORE_CREATE, {"name": "work"}, CALL)
+    made = await daemon._dispatcher.invoke(STORE_CREATE, {"name": "work"}, CALL)
     assert made.created is True
     await daemon.close()
 
@@ -159,9 +159,9 @@ async def test_a_model_that_is_not_installed_leaves_keywords_and_says_so(
     assert lacking is not None
     assert "onnxruntime" in lacking
     daemon = daemon_module.Daemon(tmp_path, Config(), CapturingLogger(), supply)
-    made = await daemon._invoke(REMEMBER, {"content": "tea at four"}, CALL)
+    made = await daemon._dispatcher.invoke(REMEMBER, {"content": "tea at four"}, CALL)
     assert (made.embedded, made.degraded, made.embed_error) == (False, True, lacking)
-    found = await daemon._invoke(RECALL, {"query": "tea"}, CALL)
+    found = await daemon._dispatcher.invoke(RECALL, {"query": "tea"}, CALL)
     assert isinstance(found, RecallResult)
     assert [hit.insight.content for hit in found.results] == ["tea at four"]
     assert found.degraded_reason == lacking

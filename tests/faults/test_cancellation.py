@@ -87,7 +87,7 @@ class World:
                 await store.close()
 
     async def call(self, method: str, params: Params) -> Any:
-        return await self.daemon._invoke(METHODS[method], params, CALL)
+        return await self.daemon._dispatcher.invoke(METHODS[method], params, CALL)
 
     async def remember(self) -> str:
         self._texts += 1

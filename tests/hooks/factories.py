@@ -68,7 +68,7 @@ class Desk:
 
     async def does(self, method: str, **params: object) -> Any:
         """The result of a method."""
-        return await self.daemon._invoke(METHODS[method], params, CALL)
+        return await self.daemon._dispatcher.invoke(METHODS[method], params, CALL)
 
     async def queued(self, store: str = "default") -> list[QueuedExchange]:
         """What waits in a store, oldest first."""

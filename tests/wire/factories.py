@@ -152,12 +152,8 @@ class Toys:
 
     def dispatcher(self) -> Dispatcher:
         """All of them, dispatched."""
-        return Dispatcher(
-            METHODS,
-            self.handlers(),
-            problems={"subtract": self.more_problems},
-            on_defect=lambda name, error: self.defects.append((name, error)),
-        )
+        dispatcher = Dispatcher(METHODS, on_defect=lambda name, error: self.defects.append((name, error)))
+        return dispatcher.serve(self.handlers(), problems={"subtract": self.more_problems})
 
     @staticmethod
     def more_problems(good: dict[str, object]) -> list[FieldProblem]:

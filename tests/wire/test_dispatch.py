@@ -25,9 +25,9 @@ def test_the_start_fails_when_methods_and_handlers_differ() -> None:
     del handlers["ping"]
     handlers["pong"] = handlers["echo"]
     with pytest.raises(ValueError, match="differ in: ping, pong"):
-        Dispatcher(METHODS, handlers, on_defect=lambda *_: None)
+        Dispatcher(METHODS, on_defect=lambda *_: None).serve(handlers)
     with pytest.raises(ValueError, match="differ in: zzz"):
-        Dispatcher(METHODS, Toys().handlers(), problems={"zzz": lambda _: []}, on_defect=lambda *_: None)
+        Toys().dispatcher().serve(Toys().handlers(), problems={"zzz": lambda _: []})
 
 
 class Given(msgspec.Struct):
@@ -55,7 +55,7 @@ async def test_invoke_takes_values_of_another_struct_without_those_that_are_unse
         return Answer([each.minuend - each.subtrahend for each in params.pairs])
 
     total_of: TypedMethod[..., Answer] = TypedMethod("total", Nested, Answer, Access.READ, "Adds up.")
-    dispatcher = Dispatcher({"total": total_of}, {"total": total}, on_defect=lambda *_: None)
+    dispatcher = Dispatcher({"total": total_of}, on_defect=lambda *_: None).serve({"total": total})
     assert await dispatcher.invoke(total_of, {"pairs": [Given(5), Given(4, 3)]}, CALL) == Answer([5, 1])
     with pytest.raises(MnemonError) as caught:
         await dispatcher.invoke(total_of, {"pairs": [Given("five")]}, CALL)
@@ -120,7 +120,7 @@ def foreign(*, line: bytes | None = None, mcp: bool = False) -> tuple[Dispatcher
 
     answers: dict[str, Foreigner] = {"ping": empty, "listen": listen, "boom": boom}
     toys = Toys()
-    dispatcher = Dispatcher(METHODS, toys.handlers(), foreigners=answers, on_defect=lambda *_: None)
+    dispatcher = toys.dispatcher().serve(toys.handlers(), foreigners=answers)
     return dispatcher, Call(1, 2, 3, ConnectionState(mcp=mcp))
 
 
