@@ -5,7 +5,7 @@
 Every note of the `tune` half of `pairs`, `names`, `causes` and `merges` of benchmarks/data is embedded as a question
 and as a memory (108 German, 126 Chinese and 387 English ones); a question and a memory of different texts make a pair.
 Prints the mean of the cosines of each pair of languages, and the spread within a language: the numbers of `BACKGROUNDS`
-in mnemond/embed/background.py. A cosine beyond the mean by three spreads is one of a thousand.
+in mnemond/recall/default_profile.py. A cosine beyond the mean by three spreads is one of a thousand.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ from mnemond.embed.embedder import Embedder
 from mnemond.jobs.core_summary import CoreDeps, made, stored
 from mnemond.memory.core_subset import ROUNDS
 from mnemond.memory.core_summary import Draft as CoreDraft
-from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.draft import Draft
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import AddInsight, ChangeSet
 from mnemond.model.core import joined
 from mnemond.model.memory import Insight, format_us

@@ -18,8 +18,9 @@ from mnemond.embed.embedder import Embedder
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.cues import embed_memories
-from mnemond.memory.draft import Draft, WriteContext, write_rules
+from mnemond.memory.draft import Draft
 from mnemond.memory.remember import prepare, propose
+from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.memory import parse_rfc3339
 from mnemond.model.outcomes import RememberResult
 from mnemond.store.connection import Connection

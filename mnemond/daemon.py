@@ -6,10 +6,10 @@ import contextlib
 import os
 import resource
 import signal
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import trio
@@ -70,12 +70,12 @@ from mnemond.hooks.sessions import (
 )
 from mnemond.ids import RandomIds
 from mnemond.interchange import sqlite_files
+from mnemond.jobs.catalogue import jobs_of, looks_of
 from mnemond.jobs.core_summary import CoreDeps
 from mnemond.jobs.extract import ExtractDeps
 from mnemond.jobs.follow import Followers
 from mnemond.jobs.received import NAME as LINK_RECEIVED
 from mnemond.jobs.resolve import ModelDeps
-from mnemond.jobs.retention import jobs_of, looks_of
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
 from mnemond.llm.budget import FILE as USAGE_FILE
 from mnemond.llm.budget import MAX_USAGE, Budget
@@ -97,9 +97,9 @@ from mnemond.store.files import replace_file
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.verify import Examiner
 from mnemond.text import resources
+from mnemond.wire.connection import Limits
 from mnemond.wire.deferred import Completions
-from mnemond.wire.dispatch import Boundary, Call, Dispatcher, Latencies, handlers_of
-from mnemond.wire.limits import Limits
+from mnemond.wire.dispatch import Dispatcher, handlers_of
 from mnemond.wire.listener import Listener, adopt, bind, lock, open_data_dir
 from mnemond.wire.params import SERVER_VERSION
 from mnemond.wire.server import Server
@@ -121,6 +121,7 @@ class Daemon:
     ) -> None:
         self._log = log
         self._started_s = monotonic_s()
+        self._dispatcher = Dispatcher(METHODS, on_defect=self._on_defect)
         clock, ids, loop = SystemClock(), RandomIds(), Completions(trio.lowlevel.current_trio_token())
         self.stores = StoreRegistry(
             data_dir,
@@ -135,8 +136,10 @@ class Daemon:
         identities = Identities(clock, ids)
         self.projects = Projects()
         self.feed = Feed(clock.now_us())
-        self.uses = Uses(identities, self._boundary)
-        self.embedding_worker = EmbeddingWorker(supply, identities, config.embedding.batch_size, self._boundary)
+        self.uses = Uses(identities, self._dispatcher.boundary)
+        self.embedding_worker = EmbeddingWorker(
+            supply, identities, config.embedding.batch_size, self._dispatcher.boundary
+        )
         loaded = loaded or configuration.loaded_from(config, data_dir / configuration.FILE)
         self.settings = StoreSettings(self.stores, loaded)
         self.reader = self._build_reader(data_dir, config.llm, loaded.sources.environment, clock)
@@ -148,7 +151,7 @@ class Daemon:
         self.examiner = Examiner()
         self._core = self._build_core(config.core_summary, identities)
         self.scheduler = self._build_scheduler(config, clock, identities)
-        self.followers = Followers(self._boundary)
+        self.followers = Followers(self._dispatcher.boundary)
         self.exchanges = ExchangeQueue(identities, self._exchange_kept)
         attending = StoreListeners(
             self.embedding_worker, self.scheduler, self.feed, self.followers, self._reload_embedder
@@ -168,8 +171,10 @@ class Daemon:
             reader=self._reader_status,
         )
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
-        self._mcp = McpHandlers(config.mcp, self._invoke, self._briefs, self._prompts, self.projects, identities.nonce)
-        self._dispatcher = self._build_dispatcher(data_dir, supply, clock, identities)
+        self._mcp = McpHandlers(
+            config.mcp, self._dispatcher.invoke, self._briefs, self._prompts, self.projects, identities.nonce
+        )
+        self._serve(data_dir, supply, clock, identities)
         self.server = Server(self._dispatcher, Limits.of(config.server), self._agents.at)
         self.feed.send, self.server.between_requests = self.server.send_event, loop.run_pending
         self.server.on_takes_events, self.server.on_closed = self.feed.pump, self.feed.unsubscribe_all
@@ -208,12 +213,14 @@ class Daemon:
 
     def _build_scheduler(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
         contexts = extraction_contexts(lambda: self.open_stores)
-        extraction = ExtractDeps(contexts, identities.own, self._boundary, self._engine)
+        extraction = ExtractDeps(contexts, identities.own, self._dispatcher.boundary, self._engine)
         asking = ModelDeps(contexts, identities.own, one_active, self._model)
         jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, extraction, asking, self._core)
         return Scheduler(
             (*jobs, *looks_of(config, self.examiner)),
-            JobContext(clock, identities.own, self._boundary, job_reporter(self._log, self.feed), one_thread()),
+            JobContext(
+                clock, identities.own, self._dispatcher.boundary, job_reporter(self._log, self.feed), one_thread()
+            ),
         )
 
     def _build_core(self, settings: CoreSummarySettings, identities: Identities) -> CoreDeps:
@@ -227,10 +234,9 @@ class Daemon:
     def _exchange_kept(self, store: str) -> None:
         self.scheduler.hurry(store, "extract")
 
-    def _build_dispatcher(
-        self, data_dir: Path, supply: Supply, clock: SystemClock, identities: Identities
-    ) -> Dispatcher:
-        remembering, latencies = RememberHandlers(self.open_stores, identities, self.projects), Latencies(METHODS)
+    def _serve(self, data_dir: Path, supply: Supply, clock: SystemClock, identities: Identities) -> None:
+        """Give every method its handler."""
+        remembering = RememberHandlers(self.open_stores, identities, self.projects)
         is_partial = self._agents.sessions.is_partial
         imports = ImportHandlers(
             data_dir, self.open_stores, identities, self.settings, self.projects, self._read_exchanges,
@@ -238,8 +244,7 @@ class Daemon:
         )  # fmt: skip
         received = partial(self.scheduler.hurry, job=LINK_RECEIVED)
         syncs = SyncHandlers(data_dir, self.stores, self.open_stores, identities, received, is_partial)
-        return Dispatcher(
-            METHODS,
+        self._dispatcher.serve(
             handlers_of(
                 self._daemon_handlers,
                 remembering,
@@ -277,11 +282,16 @@ class Daemon:
                 JobHandlers(self.open_stores, self.scheduler, clock),
                 StatsHandlers(self.open_stores, clock, self._reader_status),
                 TopHandlers(
-                    self.stores, self.scheduler, latencies, lambda: self.server, self._started_s, self._reader_status
+                    self.stores,
+                    self.scheduler,
+                    self._dispatcher.latencies,
+                    lambda: self.server,
+                    self._started_s,
+                    self._reader_status,
                 ),
                 SubscriptionHandlers(self.feed, trio.lowlevel.current_trio_token().run_sync_soon),
                 VerifyHandlers(self.stores, self.open_stores, self.examiner, clock),
-                CliHandler(self._invoke),
+                CliHandler(self._dispatcher.invoke),
             ),
             problems={
                 "remember": remembering.problems,
@@ -289,8 +299,6 @@ class Daemon:
                 "update": ChangeHandlers.problems,
             },
             foreigners=handlers_of(self._mcp),
-            on_defect=self._on_defect,
-            latencies=latencies,
         )
 
     def _build_agent_memory(
@@ -302,7 +310,7 @@ class Daemon:
         return AgentMemory(
             settings=config.hooks,
             within_s=Limits.of(config.server).hook_s,
-            invoke=self._invoke,
+            invoke=self._dispatcher.invoke,
             open_stores=self.open_stores,
             briefs=self._briefs,
             prompts=self._prompts,
@@ -327,17 +335,11 @@ class Daemon:
             except OSError as error:
                 self._warn(f"what agents' sessions were shown was not saved: {error}")
 
-    def _invoke(self, name: str, params: bytes, call: Call) -> Coroutine[Any, Any, object]:
-        return self._dispatcher.invoke(name, params, call)
-
     async def _reload_embedder(self, store: str) -> None:
         await self.open_stores.reload_embedder(store)
 
     async def _measure(self, store: str) -> object:
         return await self.scheduler.of(store).run("graph_metrics")
-
-    def _boundary(self) -> Boundary:
-        return self._dispatcher.boundary()
 
     def stop(self) -> None:
         """Answer what was received and end; background embedding and jobs end at once."""

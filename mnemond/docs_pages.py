@@ -16,7 +16,7 @@ from mnemond.config.settings import PROFILES, Config
 from mnemond.errors import Kind
 from mnemond.mcp.protocol import LEGACY, MODERN, PROMPTS, TEMPLATES, TEXTS
 from mnemond.mcp.tools import CORE, tools
-from mnemond.wire.framing import MAX_MESSAGE_BYTES
+from mnemond.wire.connection import MAX_MESSAGE_BYTES
 from mnemond.wire.hooks import MAX_CONTEXT
 from mnemond.wire.jsonrpc import MAX_BATCH, MAX_DEPTH
 from mnemond.wire.params import PROTOCOL, Field, Method, Params, bounds, declaring, expected, fields_of, list_of

@@ -24,9 +24,10 @@ from mnemond.clock import Clock
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.memory import history, revise, update
 from mnemond.memory import links as linking
-from mnemond.memory.draft import WriteContext, clean_text, problems_of, with_op_id
+from mnemond.memory.draft import clean_text, problems_of, with_op_id
 from mnemond.memory.history import admits, hidden
 from mnemond.memory.links import maker_of, metadata_problems, related, stored_metadata
+from mnemond.memory.write import WriteContext
 from mnemond.model.answers import RelatedMemory
 from mnemond.model.changes import Vector
 from mnemond.model.memory import Edge, TextWithCues

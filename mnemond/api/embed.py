@@ -21,8 +21,8 @@ from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, Supply, sentence
 from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.memory import embedding
 from mnemond.memory.cues import embed_memories
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.embedding import Answered, Text, record_of
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import ChangeSet, SetVector
 from mnemond.model.outcomes import (
     SWITCHING,

@@ -32,11 +32,12 @@ from mnemond.extract.facts import Context, Engine, Extraction, Message, band, la
 from mnemond.extract.host_facts import parts
 from mnemond.extract.quotes import RuleEngine
 from mnemond.memory import extraction
-from mnemond.memory.draft import WriteContext, choice_problems, op_id_problems, problems_of, time_problems
+from mnemond.memory.draft import choice_problems, op_id_problems, problems_of, time_problems
 from mnemond.memory.exchanges import REQUEST, propose_queueing
 from mnemond.memory.extraction import FactWrite, Provenance, embedded
 from mnemond.memory.held_texts import ordering
 from mnemond.memory.questions.pairs import Allowance
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import QueuedExchange, Vector
 from mnemond.model.memory import CATEGORIES, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import FactEntity, Fate, HostFact, Queued, RememberResult

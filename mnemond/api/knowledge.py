@@ -24,7 +24,7 @@ from mnemond.api.types_knowledge import (
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.jobs.consolidate import ask, searched
-from mnemond.jobs.retention import metrics_of
+from mnemond.jobs.graph_metrics import metrics_of
 from mnemond.memory.consolidation import Cluster, Pairs, Plan, pair_of, preview, proposals
 from mnemond.memory.retention import visible_rows
 from mnemond.memory.summaries import Summarize, propose_summarize, summary_text

@@ -22,6 +22,7 @@ from mnemond.api.types_memories import (
     RecallParams,
     SearchParams,
 )
+from mnemond.api.uses import is_used
 from mnemond.clock import Clock
 from mnemond.config.reading import RerankSettings, RetrievalSettings, TouchSettings
 from mnemond.embed.embedder import Embedder, precompute
@@ -33,7 +34,6 @@ from mnemond.memory.core_summary import entity_of
 from mnemond.memory.draft import choice_problems
 from mnemond.memory.history import admits, get_retired, hidden
 from mnemond.memory.links import around, links_of, with_sub_types
-from mnemond.memory.retention import is_used
 from mnemond.model.answers import (
     CompactHit,
     CompactResult,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mnemond.api import (
     types_changes,
     types_core,
@@ -19,9 +21,9 @@ from mnemond.api import (
     types_sync,
     types_viz,
 )
-from mnemond.wire.params import Method
+from mnemond.wire.params import TypedMethod
 
-METHODS: dict[str, Method] = {
+METHODS: dict[str, TypedMethod[..., Any]] = {
     declared.name: declared
     for module in (
         types_memories,
@@ -41,6 +43,6 @@ METHODS: dict[str, Method] = {
         types_jobs,
     )
     for declared in vars(module).values()
-    if isinstance(declared, Method)
+    if isinstance(declared, TypedMethod)
 }
 """In the order of their declaration, which is beside their parameters and results."""

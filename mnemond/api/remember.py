@@ -19,9 +19,10 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines, own_vector
 from mnemond.memory.compare import NOTHING, Moment, compare, diff_result
 from mnemond.memory.cues import try_embed_memories
-from mnemond.memory.draft import Draft, calibration_of, problems_of, with_op_id
+from mnemond.memory.draft import Draft, problems_of, with_op_id
 from mnemond.memory.relations import name_problems, relation_of, type_problems
 from mnemond.memory.remember import Prepared, decide, prepare, propose, with_candidates
+from mnemond.memory.write import calibration_of
 from mnemond.model.answers import DiffResult
 from mnemond.model.changes import Vector
 from mnemond.model.memory import TextWithCues

@@ -19,7 +19,8 @@ from mnemond.errors import AMBIGUOUS, NOT_FOUND, UNAVAILABLE, FieldProblem, Mnem
 from mnemond.ids import Ids, nonce
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.cues import lacks_vector
-from mnemond.memory.draft import WriteContext, op_id_problems
+from mnemond.memory.draft import op_id_problems
+from mnemond.memory.write import WriteContext
 from mnemond.model.memory import Insight, Scope, parse_rfc3339
 from mnemond.model.outcomes import Outcome
 from mnemond.model.query import Span

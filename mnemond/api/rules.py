@@ -8,8 +8,7 @@ from mnemond.api.types_rules import RulesListParams, RulesListResult, RulesSetPa
 from mnemond.errors import FieldProblem, invalid
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.history import admits
-from mnemond.memory.rule_index import Rule, RuleIndex
-from mnemond.memory.rules import Setting, propose_setting, propose_switch
+from mnemond.memory.rules import Rule, RuleIndex, Setting, propose_setting, propose_switch
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import RuleResult
 from mnemond.store import insights

@@ -15,7 +15,7 @@ from mnemond.config.settings import Config
 from mnemond.embed.embedder import Embedder, Supply, sentence
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.draft import WriteRules, write_rules
+from mnemond.memory.write import WriteRules, write_rules
 from mnemond.model.outcomes import Result, WriteResult
 from mnemond.recall.archive import Archives
 from mnemond.store.meta import EmbedderRecord

@@ -6,19 +6,22 @@ No answer waits for that write or fails because of it; it may be lost with the p
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Final, TypeVar
 
+import msgspec
 import trio
 
 from mnemond.api.requests import Identities
 from mnemond.api.store_access import OpenStore
+from mnemond.config.reading import TouchSettings
 from mnemond.errors import MnemonError
-from mnemond.memory.retention import propose
-from mnemond.model.changes import RecallLine, Showing, TriggerCount
-from mnemond.model.outcomes import Outcome
+from mnemond.memory.write import WriteContext
+from mnemond.model.changes import ChangeSet, CountUse, RecallLine, Showing, TriggerCount
+from mnemond.model.outcomes import Outcome, Used
+from mnemond.model.query import Confidence
 from mnemond.store.operations import MAX_RECALLS
 from mnemond.store.showings import MAX_SHOWINGS
 from mnemond.store.store import OnResult
@@ -173,3 +176,33 @@ def _setter(event: trio.Event) -> OnResult:
 
 def _ignored(_result: Outcome | MnemonError) -> None:
     """Ignore errors: the next write of a client reports them."""
+
+
+# Which results count as used: memories recalled often decay more slowly.
+
+
+RECENCY: Final = ("recency",)
+"""`via` of a result that only fills up an answer by its age."""
+
+
+def is_used(score: float, via: tuple[str, ...], confidence: Confidence, touch: TouchSettings = TouchSettings()) -> bool:  # noqa: B008 - frozen
+    """Return True if a result counts as used. Weak results do not: three uses make a memory immune, and every memory is
+    a weak result of something."""
+    if touch.policy == "never" or score < touch.min_score:
+        return False
+    return touch.policy == "any" or (via != RECENCY and confidence != "low")
+
+
+def propose(
+    times: Mapping[str, int],
+    identity: WriteContext,
+    recalls: Sequence[RecallLine] = (),
+    showings: Sequence[Showing] = (),
+    rules: Sequence[TriggerCount] = (),
+) -> ChangeSet:
+    """Return the write that counts these uses, ignoring memories retired meanwhile, and logs or counts the rest."""
+    changes = tuple(CountUse(insight_id, many, identity.now) for insight_id, many in times.items())
+    write = identity.change_set(
+        method="recall", changes=changes, outcome=Used(op_id=identity.op_id), operation="", subject=None, detail=""
+    )
+    return msgspec.structs.replace(write, recalls=tuple(recalls), showings=tuple(showings), trigger_counts=tuple(rules))

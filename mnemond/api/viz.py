@@ -16,7 +16,7 @@ from mnemond.api.types_viz import VizParams
 from mnemond.clock import Clock
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.index.snapshot import Snapshot
-from mnemond.jobs.retention import metrics_of
+from mnemond.jobs.graph_metrics import metrics_of
 from mnemond.model.graph import Graph
 from mnemond.model.memory import format_us
 from mnemond.model.query import Filter

@@ -118,7 +118,7 @@ class Line:
         if self._options.get("readonly"):
             request = reading(request)
         try:
-            return await self._invoke(request.method, msgspec.json.encode(request.params), self._call)
+            return await self._invoke(METHODS[request.method], request.params, self._call)
         except MnemonError as error:
             if missing and error.kind is NOT_FOUND:
                 raise MnemonError(NOT_FOUND, missing, outcome=error.outcome) from None

@@ -25,6 +25,7 @@ from mnemond.model.answers import (
 from mnemond.model.graph import Graph
 from mnemond.wire.deferred import in_thread
 from mnemond.wire.dispatch import Call, Invoke, handles
+from mnemond.wire.params import TypedMethod
 
 LONG_TEXT = 16_000
 """Characters of memories that are laid out on the event loop: wrapping costs up to .2 µs a character."""
@@ -53,7 +54,7 @@ class CliHandler:
         except MnemonError as error:
             return failure(error, output_of(params), outdated=outdated)
         try:
-            result = await self._invoke(_method(parsed), msgspec.json.encode(parsed.params), seen)
+            result = await self._invoke(_method(parsed), parsed.params, seen)
         except MnemonError as error:
             return failure(error, parsed.output, outdated=outdated)
         render = partial(success, parsed.command, result, parsed.output, outdated=outdated)
@@ -71,10 +72,10 @@ class CliHandler:
             return completion.answer(shell, it)
         store = it.store or params.env_store
         request = source.request
-        taken = METHODS[request.method].params.__struct_encode_fields__
-        named = {"store": store} if store and "store" in taken else {}
+        method = METHODS[request.method]
+        named = {"store": store} if store and "store" in method.params.__struct_encode_fields__ else {}
         try:
-            result = await self._invoke(request.method, msgspec.json.encode({**request.params, **named}), call)
+            result = await self._invoke(method, {**request.params, **named}, call)
         except MnemonError:
             return completion.answer(shell, it)
         return completion.answer(shell, it, source.read(result))
@@ -108,8 +109,8 @@ def _is_long(result: object) -> bool:
             return False
 
 
-def _method(invocation: Invocation) -> str:
+def _method(invocation: Invocation) -> TypedMethod[..., object]:
     if invocation.method is None:
         name = invocation.command.name
         raise MnemonError(INVALID_PARAMS, f"{name} is carried out by the client", hint=f"Run: mnemonctl {name}")
-    return invocation.method
+    return METHODS[invocation.method]

@@ -13,11 +13,11 @@ from mnemond.embed.e5_model import NAME as E5
 from mnemond.embed.e5_model import E5Model
 from mnemond.embed.embedder import Embedder, sentence
 from mnemond.embed.onnx_model import OnnxModel
-from mnemond.embed.remote import SWITCH, Endpoint, Identity, RemoteEmbedder, ServerApi, connect
-from mnemond.embed.server_apis import ollama_api, openai_api
+from mnemond.embed.remote import SWITCH, Endpoint, Identity, RemoteEmbedder, connect
 from mnemond.embed.static_model import StaticModel
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
-from mnemond.http import Address, key_of, parse
+from mnemond.http import key_of, parse
+from mnemond.model_servers import SERVERS
 
 DEFAULT: Final = "minilm_static_256_int8"
 
@@ -35,11 +35,8 @@ WEIGHTS: Final = "models"
 NAMES: Final = tuple(_BUILDERS)
 """The built-in models, the default first."""
 
-APIS: Final[dict[str, Callable[[Address, str | None, str, int | None], ServerApi]]] = {
-    "ollama": ollama_api,
-    "openai": openai_api,
-}
-"""By provider, the constructor of its API from an address, a key, the model and the wanted number of dimensions."""
+SERVICES: Final = {"ollama": "Ollama at", "openai": "the embedding server at"}
+"""By provider, the name of its server in errors."""
 
 OLLAMA_DEFAULT: Final = "nomic-embed-text"
 """The default model of Ollama, as in mnemon."""
@@ -73,9 +70,9 @@ def check_available(embedder: Embedder) -> None:
 
 
 def provider_of(fingerprint: str) -> str:
-    """Return the provider of the embedder with this fingerprint: "builtin", or a name in APIS."""
+    """Return the provider of the embedder with this fingerprint: "builtin", or a name in SERVERS."""
     provider = fingerprint.partition(":")[0]
-    return provider if provider in APIS else "builtin"
+    return provider if provider in SERVERS else "builtin"
 
 
 class Embedders:
@@ -180,7 +177,7 @@ class Embedders:
         the configuration does not allow the provider, or a built-in model cannot be loaded.
         """
         provider = provider_of(fingerprint)
-        if provider not in APIS:
+        if provider not in SERVERS:
             return self._built_in_of(name, fingerprint)
         if not self._allows(provider):
             configured = self._settings.provider
@@ -206,7 +203,7 @@ class Embedders:
             if found is None:
                 settings = self._settings
                 address = self._address or parse(settings.endpoint, "embedding.endpoint")
-                api = APIS[provider](address, self._key, model, settings.dimensions)
+                api = SERVERS[provider](address, self._key, model, SERVICES[provider], settings.dimensions)
                 found = self._endpoints[provider, model] = Endpoint(api, settings, self._now_s)
             return found
 

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
-import msgspec
 import numpy as np
 
 from mnemond.config.reading import EmbeddingSettings
@@ -14,6 +13,7 @@ from mnemond.embed.embedder import Purpose, fingerprint, unit
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.http import Deadline, NoAnswerError
 from mnemond.model.changes import Vector
+from mnemond.model_servers import MAX_DIMENSION, PROBE, ModelInfo, TooLongError
 
 ALGORITHM: Final = "remote-1"
 """Raised when the same model would give other vectors: prefixes, truncation or normalisation changed."""
@@ -23,9 +23,6 @@ REMEMBERED_S: Final = 30.0
 
 QUERY_S: Final = 2.0
 """Seconds a recall waits for its query's vector, probe included, before it goes on with keywords."""
-
-MAX_DIMENSION: Final = 16_384
-"""Maximum length of a vector; the largest models in use have 8,192."""
 
 SHORTEST_CUT: Final = 256
 """Characters below which a text that the model calls too long is not shortened any further."""
@@ -39,18 +36,6 @@ PREFIXES: Final[dict[str, dict[Purpose, str]]] = {
 }
 """Prefixes that models were trained with, by the beginning of the model's name, without its publisher; from the cards
 of nomic-ai/nomic-embed-text-v1.5 and intfloat/multilingual-e5-small. All other models read the text as it is."""
-
-
-class TooLongError(MnemonError):
-    """UNAVAILABLE because a text has more tokens than the model takes."""
-
-
-class ModelInfo(msgspec.Struct, frozen=True):
-    """A server's description of its model. `digest` names the build, if the server knows it, else it is empty;
-    `dimension` is None if it can only be learned by embedding."""
-
-    digest: str
-    dimension: int | None
 
 
 class ServerApi(Protocol):
@@ -240,7 +225,7 @@ def connect(endpoint: Endpoint) -> RemoteEmbedder:
     info, wanted = endpoint.probe(), endpoint.settings.dimensions
     size = info.dimension
     if size is None:
-        size = len(endpoint.vectors(["dimension"], "document", lambda _digest: True)[0])
+        size = len(endpoint.vectors([PROBE], "document", lambda _digest: True)[0])
     if not 0 < size <= MAX_DIMENSION:
         raise endpoint.invalid(f"gave {size} dimensions, where 1 … {MAX_DIMENSION:,} can be used")
     if wanted is not None and size < wanted:

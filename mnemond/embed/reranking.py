@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -21,7 +22,8 @@ from mnemond.embed.onnx_model import BATCH, load_session
 from mnemond.embed.remote import REMEMBERED_S
 from mnemond.embed.static_model import read_model, read_word_pieces
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.http import Address, Deadline, HttpClient, NoAnswerError, key_of, parse, refusal
+from mnemond.http import Address, Deadline, HttpClient, NoAnswerError, Reply, key_of, parse, refusal
+from mnemond.model_servers import decoded
 from mnemond.text.secrets import redact
 
 
@@ -250,7 +252,7 @@ class RerankServer:
             reply = self._client.post(self._path, body, deadline=deadline, max_bytes=max_bytes)
             if reply.status == 200:
                 self._takes_texts = takes_texts
-                return self._in_order(self._pairs(reply.body, takes_texts=takes_texts), len(texts))
+                return self._in_order(self._pairs(reply, takes_texts=takes_texts), len(texts))
             if reply.status not in OTHER_FORM:
                 break
         what, hint = refusal(reply.status, "retrieval.rerank")
@@ -262,14 +264,11 @@ class RerankServer:
         named = {} if self._model is None else {"model": self._model}
         return {"query": question, "documents": texts, "top_n": len(texts), **named}
 
-    def _pairs(self, body: bytes, *, takes_texts: bool) -> list[tuple[int, float]]:
-        try:
-            if takes_texts:
-                return [(each.index, each.score) for each in msgspec.json.decode(body, type=list[_Score])]
-            return [(each.index, each.relevance_score) for each in msgspec.json.decode(body, type=_Results).results]
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            what = f"answered with {len(body):,} bytes that are not the JSON it should send"
-            raise self._invalid(what, "see that retrieval.rerank.endpoint names a server with /rerank") from None
+    def _pairs(self, reply: Reply, *, takes_texts: bool) -> list[tuple[int, float]]:
+        read = partial(decoded, reply, service=self._client.service, section="retrieval.rerank")
+        if takes_texts:
+            return [(each.index, each.score) for each in read(kind=list[_Score])]
+        return [(each.index, each.relevance_score) for each in read(kind=_Results).results]
 
     def _in_order(self, pairs: Sequence[tuple[int, float]], count: int) -> list[float]:
         if sorted(index for index, _ in pairs) != list(range(count)):

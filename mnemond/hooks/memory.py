@@ -15,6 +15,7 @@ from mnemond.api.projects import Projects
 from mnemond.api.requests import Identities, submitted
 from mnemond.api.rules import CompiledRules
 from mnemond.api.store_access import OpenStore, OpenStores
+from mnemond.api.types_memories import RECALL, RecallParams
 from mnemond.api.types_sessions import (
     HookPreviewParams,
     HookPreviewResult,
@@ -22,16 +23,24 @@ from mnemond.api.types_sessions import (
     SessionPauseParams,
     SessionPauseResult,
 )
-from mnemond.api.uses import Uses
+from mnemond.api.uses import Uses, is_used
 from mnemond.clock import Clock
 from mnemond.config.hosts import Moment
 from mnemond.config.settings import HookSettings
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.hooks import briefing
 from mnemond.hooks.briefing import Briefs
-from mnemond.hooks.budget import NOTHING, Candidate, fit, fit_brief
 from mnemond.hooks.prompt_files import PromptFiles
-from mnemond.hooks.prompt_text import Block, PromptText, brief, render_prompt_memories
+from mnemond.hooks.prompt_text import (
+    NOTHING,
+    Block,
+    Candidate,
+    PromptText,
+    brief,
+    fit,
+    fit_brief,
+    render_prompt_memories,
+)
 from mnemond.hooks.rules import RuleGuard
 from mnemond.hooks.sessions import (
     CLEARED,
@@ -49,16 +58,14 @@ from mnemond.jobs.extract import HOST, ExtractionContext
 from mnemond.memory.exchanges import propose_queueing, turn_key
 from mnemond.memory.extraction import known_in
 from mnemond.memory.history import first_words
-from mnemond.memory.retention import is_used
 from mnemond.model.answers import RecallHit, RecallResult, Unasked, traits_text
 from mnemond.model.changes import ExchangeKind, QueuedExchange, RecallLine, Showing, ShownAt
 from mnemond.model.memory import format_us, project_parts
 from mnemond.model.outcomes import Queued
 from mnemond.recall import unasked
 from mnemond.recall.passages import needed_probability, says
-from mnemond.recall.profiles import MNEMOND
 from mnemond.store import insights
-from mnemond.text.project_name import Project
+from mnemond.text.project_name import NONE, Project
 from mnemond.text.similarity import normalised
 from mnemond.text.transcripts import (
     IsMemory,
@@ -410,12 +417,15 @@ class AgentMemory:
         `within`. It counts nothing. Other tasks have their turn between two pieces."""
         best: dict[str, Candidate] = {}
         pieces = prompt_pieces(without_command(text)) if self._settings.prompt_results else []
-        for query in pieces:
-            params = {
-                "query": query, "limit": 2 * unasked.JUDGED, "store": place.store, "touch": False, "explain": True,
-                "profile": MNEMOND.name, **place.narrowed,
-            }  # fmt: skip
-            found = await self._invoke("recall", msgspec.json.encode(params), call)
+        for nth, query in enumerate(pieces):
+            if nth:
+                await in_task(trio.lowlevel.checkpoint)
+            params = RecallParams(
+                query=query, limit=2 * unasked.JUDGED, store=place.store, touch=False, explain=True,
+                profile="mnemond", directory=place.project or None,
+                project=None if place.project is None else place.project or NONE,  # none of other projects
+            )  # fmt: skip
+            found = await self._invoke(RECALL, params, call)
             assert isinstance(found, RecallResult)  # noqa: S101
             memories = [hit for hit in found.results if hit.kind == "memory"][: unasked.JUDGED]
             passages = [hit for hit in found.results if hit.kind == "passage"]
@@ -433,7 +443,6 @@ class AgentMemory:
                 candidate = Candidate(hit, probability_of(hit, len(pieces)))
                 if hit.insight.id not in best or candidate.probability > best[hit.insight.id].probability:
                     best[hit.insight.id] = candidate
-            await in_task(trio.lowlevel.checkpoint)
         return sorted(best.values(), key=lambda candidate: candidate.probability, reverse=True)
 
     def _is_in_time(self, begun_s: float, call: Call) -> bool:

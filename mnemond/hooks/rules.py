@@ -17,7 +17,7 @@ from mnemond.api.store_access import OpenStore
 from mnemond.api.uses import Uses
 from mnemond.clock import Clock
 from mnemond.config.settings import HookSettings
-from mnemond.memory.rule_index import Rule, belongs
+from mnemond.memory.rules import Rule, belongs
 from mnemond.model.changes import Showing, TriggerCount
 from mnemond.model.memory import format_us
 from mnemond.text.prompt_escape import inert

@@ -26,7 +26,7 @@ from mnemond.memory.exchanges import shortened
 from mnemond.model.changes import LONGEST_PROMPT
 from mnemond.model.memory import format_us
 from mnemond.text.private_parts import PrivateWords
-from mnemond.text.project_name import NONE, Project
+from mnemond.text.project_name import Project
 from mnemond.text.transcripts import KEEP_ALL, Record
 from mnemond.wire.hook_payload import HookEvent
 
@@ -405,11 +405,6 @@ class Place(msgspec.Struct, frozen=True):
     store: str
     project: str | None
     exists: bool
-
-    @property
-    def narrowed(self) -> dict[str, object]:
-        """Parameters of a read that leave out memories of other projects."""
-        return {} if self.project is None else {"project": self.project or NONE, "directory": self.project or None}
 
 
 def place_of(project: Project, settings: HookSettings, stores: Stores) -> Place:

@@ -13,9 +13,8 @@ from collections.abc import Collection
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.index.arrays import Floats, Mask, Rows
+from mnemond.index.arrays import Floats, Mask, Rows, top
 from mnemond.index.columns import chain_of
-from mnemond.index.selection import top
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.model.memory import Insight, parse_rfc3339

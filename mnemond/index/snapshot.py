@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.index import filters
-from mnemond.index.arrays import Floats, Mask, Rows, Scores
+from mnemond.index.arrays import Floats, Mask, Rows, Scores, at_least_kth, not_behind_kth
 from mnemond.index.bm25 import Bm25, document_of
 from mnemond.index.columns import PREFIX_LENGTH
 from mnemond.index.conversations import NO_ROW
 from mnemond.index.edges import OUTWARDS, EdgeArrays, Links, logical
 from mnemond.index.parts import Parts
-from mnemond.index.selection import at_least_kth, not_behind_kth
 from mnemond.index.vectors import Cosines, cosines_of
 from mnemond.model.changes import Vector
 from mnemond.model.memory import EDGE_TYPES, Insight, Scope

@@ -15,9 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.config.reading import VectorSettings
-from mnemond.index.arrays import Floats, GrowableArray, Marks, Mask, Rows, grown
+from mnemond.index.arrays import (
+    MAX_SORTED,
+    Floats,
+    GrowableArray,
+    Marks,
+    Mask,
+    Rows,
+    at_least_kth,
+    at_most_kth,
+    grown,
+    kth,
+    top,
+)
 from mnemond.index.hnsw import ApproximateIndex, Graph
-from mnemond.index.selection import MAX_SORTED, at_least_kth, at_most_kth, kth, top
 from mnemond.model.changes import Vector
 
 Bytes = npt.NDArray[np.int8]

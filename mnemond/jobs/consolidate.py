@@ -18,12 +18,12 @@ from mnemond.jobs.job import Done, Job, Think, Work, in_steps
 from mnemond.jobs.resolve import ModelDeps, embedded
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Pairs, Plan, pair_of, planned, proposals
-from mnemond.memory.draft import WriteContext, WriteRules, calibration_of
 from mnemond.memory.questions.pairs import Allowance
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
+from mnemond.memory.write import WriteContext, WriteRules, calibration_of
 from mnemond.model.outcomes import Maintained
 from mnemond.model.reviews import OpenReview, Review
-from mnemond.store import derived, reviews
+from mnemond.store import reviews, transaction
 from mnemond.store.store import Store
 
 NAME: Final = "consolidate"
@@ -79,7 +79,7 @@ class Consolidate(Job):
 
     async def _summed(self, work: Work, desk: ExtractionContext, plan: Plan) -> None:
         """Make a summary of each larger cluster that has none and of which nobody forgot one."""
-        known = await work.store.read(derived.kept_or_refused)
+        known = await work.store.read(transaction.kept_or_refused)
         groups = [
             tuple(it.id for it in (each.centre, *(one.insight for one in each.members))) for each in plan.clusters
         ]

@@ -15,8 +15,8 @@ from mnemond.config.settings import Config
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.jobs.job import Done, Job, Think, Work, in_steps
 from mnemond.memory.core_summary import Draft, entity_of, is_due, propose
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.questions.asking import Model
+from mnemond.memory.write import WriteContext
 from mnemond.model.outcomes import CoreResult
 from mnemond.recall.core_text import drafted, question, users_of
 from mnemond.store import core_summaries

@@ -12,7 +12,7 @@ from mnemond.jobs.resolve import ModelDeps, embedded
 from mnemond.memory.history import last_successor
 from mnemond.memory.summaries import Summarize, problem_of, propose_summarize, summary_text
 from mnemond.model.memory import Insight, TextWithCues, derived_from
-from mnemond.store import derived, insights
+from mnemond.store import insights, transaction
 from mnemond.store.connection import Connection
 
 NAME: Final = "summaries"
@@ -49,9 +49,9 @@ class Summaries(Job):
 
 def _wanted(connection: Connection) -> list[tuple[str, ...]]:
     """Return the sources, as they are now, of summaries that were retired with one of them and have no other yet."""
-    known = derived.kept_or_refused(connection)
+    known = transaction.kept_or_refused(connection)
     found: dict[frozenset[str], tuple[str, ...]] = {}
-    for each in derived.lapsed(connection, MAX_LAPSED):
+    for each in transaction.lapsed(connection, MAX_LAPSED):
         summary = insights.read(connection, each)
         sources = () if summary is None else _present(connection, derived_from(summary))
         if len(sources) > 1 and frozenset(sources) not in known:

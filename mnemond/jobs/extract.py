@@ -21,7 +21,6 @@ from mnemond.errors import BUSY, STOPPING, STORAGE, MnemonError
 from mnemond.extract.facts import Context, Engine, Extraction, Fact, Message
 from mnemond.extract.quotes import RuleEngine
 from mnemond.jobs.job import Done, Job, Work
-from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.exchanges import (
     decoded,
     earlier_messages,
@@ -33,6 +32,7 @@ from mnemond.memory.exchanges import (
 from mnemond.memory.extraction import FactWrite, embedded
 from mnemond.memory.held_texts import ordering
 from mnemond.memory.questions.pairs import Allowance
+from mnemond.memory.write import WriteContext, WriteRules
 from mnemond.model.answers import Dropped
 from mnemond.model.changes import MAX_TRIES, SettleFact
 from mnemond.model.memory import format_us

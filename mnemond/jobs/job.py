@@ -11,7 +11,7 @@ import msgspec
 import trio
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.draft import WriteContext
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import Change, ChangeSet, JobRecord, RetireInsight, RunResult, SetImportance
 from mnemond.model.outcomes import Maintained
 from mnemond.store import meta

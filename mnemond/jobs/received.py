@@ -15,8 +15,9 @@ import trio
 
 from mnemond.jobs.job import METHOD, Done, Job, Work
 from mnemond.jobs.resolve import ModelDeps
-from mnemond.memory.draft import WriteRules, new_memory, reanalyse
+from mnemond.memory.draft import new_memory, reanalyse
 from mnemond.memory.edge_builders import Relinking, relinked
+from mnemond.memory.write import WriteRules
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import EdgeType
 from mnemond.model.outcomes import Maintained

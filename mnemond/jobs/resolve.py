@@ -18,11 +18,11 @@ from mnemond.errors import INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import HOUR_S, Done, Job, Work
 from mnemond.memory.cues import try_embed_memories
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.history import Find
 from mnemond.memory.questions.asking import Model
 from mnemond.memory.questions.pairs import Allowance, merge_question, relation_question
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
+from mnemond.memory.write import WriteContext
 from mnemond.model.memory import Insight, TextWithCues
 from mnemond.model.reviews import Resolution, Review
 from mnemond.store import reviews

@@ -13,7 +13,7 @@ import trio
 from mnemond.clock import Clock
 from mnemond.errors import BUSY, INTERNAL, STOPPING, MnemonError, rejected
 from mnemond.jobs.job import Done, Job, Work
-from mnemond.memory.draft import WriteContext
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import JobRecord
 from mnemond.model.memory import aged, effective_now, parse_rfc3339
 from mnemond.store.meta import read_jobs

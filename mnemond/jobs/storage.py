@@ -1,4 +1,4 @@
-"""Jobs on the files of a store: vacuum, backup, checkpoint and verification."""
+"""Jobs on the file of a store and its logs: vacuum, backup, checkpoint, verification, and rows that are too old."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Work
-from mnemond.store import verified_copy
+from mnemond.store import held_texts, operations, reviews, verified_copy
 from mnemond.store.checksums import reason
 from mnemond.store.connection import HAS_CHECKSUMS, BusyError, Connection, SqliteError
 from mnemond.store.files import log_bytes
@@ -207,3 +207,76 @@ def _refuse(found: Sequence[Finding]) -> None:
     if problems:
         more = f" and {len(problems) - MAX_NAMED} more" if len(problems) > MAX_NAMED else ""
         raise MnemonError(STORAGE, "; ".join(problems[:MAX_NAMED]) + more, hint="mnemonctl doctor says more")
+
+
+LINES: Final = 500
+"""Log or outcome rows per transaction: some milliseconds."""
+
+
+class OplogTrim(Job):
+    """Trim the log, daily. Every write trims it as well; this is for a reduced `lifecycle.max_oplog`."""
+
+    name = "oplog_trim"
+    summary = "the log keeps its newest lines"
+    of_each_daemon = True
+    interval_s = DAY_S
+
+    def __init__(self, most: int) -> None:
+        """`most`: lines kept."""
+        self._most = most
+
+    async def run(self, work: Work) -> Done:
+        """Remove the oldest lines beyond the limit."""
+        if work.dry_run:
+            return work.done(max(0, await work.store.read(operations.count_lines) - self._most))
+        return await work.in_parts(self._some)
+
+    def _some(self, connection: Connection) -> tuple[int, bool]:
+        many = operations.trim_some_lines(connection, self._most, LINES)
+        return many, many == LINES
+
+
+class OperationsExpiry(Job):
+    """Remove outcomes that are too old to be replayed, daily."""
+
+    name = "operations_expiry"
+    summary = "outcomes kept for repeated requests go after seven days"
+    interval_s = DAY_S
+
+    async def run(self, work: Work) -> Done:
+        """Remove expired outcomes."""
+        if work.dry_run:
+            return work.done(await work.store.read(lambda it: operations.count_expired(it, work.now_us)))
+
+        def some(connection: Connection) -> tuple[int, bool]:
+            many = operations.expire_some(connection, work.now_us, LINES)
+            return many, many == LINES
+
+        return await work.in_parts(some)
+
+
+class ReviewExpiry(Job):
+    """End reviews that waited too long with the safe answer, daily: both memories stay, and texts that are no memory
+    are dropped."""
+
+    name = "review_expiry"
+    summary = "questions about two memories end after 14 days, and both stay; texts that give orders are dropped"
+    interval_s = DAY_S
+
+    async def run(self, work: Work) -> Done:
+        """End expired reviews."""
+        if work.dry_run:
+            old = await work.store.read(
+                lambda it: reviews.count_expired(it, work.now_us) + held_texts.count_expired(it, work.now_us)
+            )
+            return work.done(old)
+
+        def end(connection: Connection) -> tuple[int, bool]:
+            many = reviews.expire(connection, work.now_us)
+            dropped = held_texts.expire(connection, work.now_us)
+            for what, some in (("expired", many), ("dropped", dropped)):
+                if some:
+                    operations.log(connection, "review", None, f"{what}={some}", work.identity.now)
+            return many + dropped, False
+
+        return await work.in_parts(end)

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple
 
-import msgspec
 import trio
 
 from mnemond.config.writing import LlmSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.http import Address, Deadline, HttpClient, NoAnswerError, Reply, key_of, parse, refusal
+from mnemond.http import Address, Deadline, NoAnswerError, Reply, key_of, parse, refusal
 from mnemond.llm.budget import Budget, estimated
 from mnemond.llm.reader import Answer, ReaderStatus, Schema
-from mnemond.llm.replies import first_value
-from mnemond.llm.server_apis import ChatApi, Completion, OllamaChat, OpenAiChat, Question
+from mnemond.llm.replies import first_value, truncated
+from mnemond.model_servers import SERVERS, Completion, ModelServer, OllamaServer, Question
 from mnemond.text.secrets import redact
-
-MAX_BYTES: Final = 1 << 20
-"""Bytes of a reply that are read; an answer of `max_tokens` tokens takes a few thousand."""
 
 FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 8.0
@@ -38,10 +34,9 @@ TOO_MANY: Final = 429
 BAD_REQUESTS: Final = (400, 422, 500, 501)
 """Statuses of servers that do not know the schema of an answer, if their text names it."""
 
-SCHEMA_WORDS: Final = (b"response_format", b"json_schema", b"format", b"schema", b"grammar")
+SERVICE: Final = "the language model's server at"
 
-APIS: Final[Mapping[str, Callable[[str], ChatApi]]] = {"ollama": OllamaChat, "openai": OpenAiChat}
-"""By provider, the API of a server, from the path of its address."""
+SCHEMA_WORDS: Final = (b"response_format", b"json_schema", b"format", b"schema", b"grammar")
 
 
 class Target(NamedTuple):
@@ -80,8 +75,7 @@ class ModelReader:
         self._warn = warn
         self._now_s = now_s
         self._sleep = sleep
-        self._api = APIS[settings.provider](target.address.path)
-        self._client: HttpClient | None = None
+        self._server: ModelServer | None = None
         self._turns = trio.CapacityLimiter(AT_ONCE)
         self._enforces = True
         self._down: tuple[float, MnemonError] | None = None  # until when, why
@@ -125,43 +119,44 @@ class ModelReader:
 
     async def _answer(self, prompt: str, schema: Schema, max_tokens: int, deadline: Deadline) -> Answer:
         text = (await trio.to_thread.run_sync(redact, prompt)).text
-        question = Question(self.model, text, schema, max_tokens, enforced=self._enforces)
-        reply = await self._reply(question, deadline)
+        question = Question(text, schema, max_tokens, enforced=self._enforces)
+        server = await self._connected()
+        reply = await self._reply(server, question, deadline)
         if question.enforced and self._is_unknown_shape(reply):
             self._enforces = False
             question = question._replace(enforced=False)
-            reply = await self._reply(question, deadline)
+            reply = await self._reply(server, question, deadline)
         if reply.status != 200:
-            raise self._refused(reply)
-        done = self._api.completion(reply)
+            raise self._refused(server, reply)
+        done = server.completion(reply)
+        if done.cut:
+            raise truncated()
         await self._count(question, done)
         value = await trio.to_thread.run_sync(first_value, done.text)
         return Answer(value, self.model, done.prompt_tokens, done.completion_tokens)
 
-    async def _reply(self, question: Question, deadline: Deadline) -> Reply:
+    async def _reply(self, server: ModelServer, question: Question, deadline: Deadline) -> Reply:
         """Send a question; repeat it, within the deadline, while the server is loading its model or busy."""
-        client = await self._connected()
-        body = msgspec.json.encode(self._api.body(question))
         await self._take(estimated(question.prompt) + question.max_tokens)
         pause = FIRST_PAUSE_S
         while True:
-            reply = await client.request("POST", self._api.path, body, deadline=deadline, max_bytes=MAX_BYTES)
+            reply = await server.ask(question, deadline)
             if reply.status not in (LOADING, TOO_MANY):
                 return reply
             wait = _seconds(reply.retry_after) or pause
             if wait >= deadline.left():
-                error = self._refused(reply)
+                error = self._refused(server, reply)
                 self._rest(min(wait, MAX_AGAIN_S), error)
                 raise error
             await self._sleep(wait)
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
-    async def _connected(self) -> HttpClient:
-        if self._client is None:
-            address, key = self._target
-            service = "the language model's server at"
-            self._client = await trio.to_thread.run_sync(HttpClient, address, service, key)
-        return self._client
+    async def _connected(self) -> ModelServer:
+        if self._server is None:
+            make, (address, key) = SERVERS[self._settings.provider], self._target
+            made: ModelServer = await trio.to_thread.run_sync(make, address, key, self.model, SERVICE)
+            self._server = made
+        return self._server
 
     async def _take(self, tokens: int) -> None:
         """Count a call; log the first that a maximum refuses. Raises MnemonError(UNAVAILABLE)."""
@@ -187,22 +182,19 @@ class ModelReader:
         body = reply.body.lower()
         return reply.status in BAD_REQUESTS and any(word in body for word in SCHEMA_WORDS)
 
-    def _refused(self, reply: Reply) -> MnemonError:
+    def _refused(self, server: ModelServer, reply: Reply) -> MnemonError:
+        if reply.status == 404 and isinstance(server, OllamaServer):
+            return server.missing()
         what, hint = refusal(reply.status, "llm")
-        if reply.status == 404 and self._settings.provider == "ollama":
-            what, hint = f"has no model {self.model}", f"fetch it: ollama pull {self.model}"
         if reply.status == LOADING:
             what, hint = "is still loading its model", "it is asked again later"
-        origin = self._target.address.origin
-        return MnemonError(
-            UNAVAILABLE, f"the language model's server at {origin} {what} (status {reply.status})", hint=hint
-        )
+        return MnemonError(UNAVAILABLE, f"{server.service} {what} (status {reply.status})", hint=hint)
 
     def _silent(self, deadline: Deadline) -> NoAnswerError:
         origin = self._target.address.origin
         return NoAnswerError(
             UNAVAILABLE,
-            f"the language model's server at {origin} did not answer within {deadline.seconds:.1f} s",
+            f"{SERVICE} {origin} did not answer within {deadline.seconds:.1f} s",
             hint="see that it runs and is idle, or raise llm.timeout_s",
         )
 

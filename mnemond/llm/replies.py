@@ -34,6 +34,13 @@ def unreadable(why: str) -> UnreadableError:
     return UnreadableError(UNAVAILABLE, f"the model's reply {why}", hint="see whether llm.model can write JSON")
 
 
+def truncated() -> TruncatedError:
+    """Return the error for a reply that was cut off."""
+    return TruncatedError(
+        UNAVAILABLE, "the model's reply reached the maximum of tokens", hint="a shorter text needs a shorter reply"
+    )
+
+
 def first_value(text: str) -> Any:  # noqa: ANN401 - a JSON value
     """Return the first JSON object, or list of objects, in a reply, whatever stands before and after it.
 

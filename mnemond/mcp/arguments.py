@@ -45,8 +45,8 @@ def decode_arguments(kind: type[P], raw: bytes) -> P:
         if not isinstance(value, dict):
             raise
         try:
-            return decode_params(kind, msgspec.json.encode(_fields(inspect.type_info(kind), value)))
-        except MnemonError:
+            return msgspec.convert(_fields(inspect.type_info(kind), value), kind)
+        except msgspec.ValidationError:
             raise refused from None
 
 

@@ -11,8 +11,13 @@ import trio
 from msgspec import UNSET
 
 from mnemond.api.projects import Projects
-from mnemond.api.types_changes import ReviewsResult
-from mnemond.api.types_stores import StoreListResult
+from mnemond.api.registry import METHODS
+from mnemond.api.types_changes import HISTORY, ReviewsResult
+from mnemond.api.types_entities import ENTITY_SHOW
+from mnemond.api.types_jobs import GC
+from mnemond.api.types_memories import GET
+from mnemond.api.types_relations import RELATIONS_LIST
+from mnemond.api.types_stores import STORE_LIST
 from mnemond.config.settings import McpSettings
 from mnemond.errors import INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.hooks.briefing import Briefs
@@ -32,12 +37,12 @@ from mnemond.mcp.protocol import (
     tool_error,
     tool_result,
 )
-from mnemond.model.answers import GcResult, GetResult, HistoryResult, ListResult, RecallResult
+from mnemond.model.answers import GcResult, ListResult, RecallResult
 from mnemond.model.outcomes import RememberResult
 from mnemond.wire.deferred import in_thread
 from mnemond.wire.dispatch import Call, Invoke, Verbatim, handles
 from mnemond.wire.jsonrpc import Request
-from mnemond.wire.params import Params, nearest, short
+from mnemond.wire.params import NoParams, Params, nearest, short
 
 CAPABILITIES: Final[Json] = {"tools": {}, "resources": {}, "prompts": {}}
 """None of them changes while the daemon runs, so there are no notifications."""
@@ -127,7 +132,7 @@ class McpHandlers:
             params = tool.params(decode_arguments(tool.arguments, arguments))
             if tool.in_project and call.state.directory:
                 params.setdefault("directory", call.state.directory)
-            result = await self._invoke(tool.method, msgspec.json.encode(params), call)
+            result = await self._invoke(METHODS[tool.method], params, call)
             if isinstance(result, RememberResult):
                 result = render.Remembered(result, await self._texts_of(result, call))
         except MnemonError as error:
@@ -142,8 +147,7 @@ class McpHandlers:
         found = []
         for insight_id in filter(None, (result.replaced_id, wording)):
             with contextlib.suppress(MnemonError):  # purged meanwhile: its id says enough
-                past = await self._invoke("history", _json(id=insight_id, store=result.store), call)
-                assert isinstance(past, HistoryResult)  # noqa: S101
+                past = await self._invoke(HISTORY, {"id": insight_id, "store": result.store}, call)
                 states = [state for each in past.operations for state in (each.before_state, each.after_state)]
                 found += [(insight_id, state.content) for state in states if state is not None][-1:]
         return found
@@ -152,8 +156,7 @@ class McpHandlers:
     async def resources_list(self, call: Call, request: Request) -> object:
         """Return the guide, and the core of every store."""
         era = McpRequest(request.arguments).era
-        found = await self._invoke("store.list", b"{}", call)
-        assert isinstance(found, StoreListResult)  # noqa: S101
+        found = await self._invoke(STORE_LIST, NoParams(), call)
         body: Json = {"resources": protocol.resources(store.name for store in found.stores)}
         return cacheable(era, body, 0, "private")
 
@@ -176,8 +179,7 @@ class McpHandlers:
             elif address.memory is None:
                 text = self._prompts.skill() if address.skill else self._prompts.guide()
             else:
-                one = await self._invoke("get", _json(id=address.memory), call)
-                assert isinstance(one, GetResult)  # noqa: S101
+                one = await self._invoke(GET, {"id": address.memory}, call)
                 text = await self._rendered(render.whole, one)
         except MnemonError as error:  # an unknown resource is an invalid parameter in MCP
             if error.kind in (NOT_FOUND, INVALID_PARAMS):
@@ -203,7 +205,7 @@ class McpHandlers:
         if name == "brief":
             text = protocol.BRIEF + await self._core(store, call)
         else:
-            found = await self._invoke("gc", _json(store=store, limit=REVIEWED), call)
+            found = await self._invoke(GC, {"store": store, "limit": REVIEWED}, call)
             assert isinstance(found, GcResult)  # noqa: S101
             text = protocol.REVIEW + await self._rendered(render.least, found.candidates)
         return complete(parsed.era, protocol.prompt(str(protocol.PROMPTS[name]["description"]), text))
@@ -234,9 +236,10 @@ class McpHandlers:
     async def _named(self, name: str, *, relations: bool, call: Call) -> str:
         """The page of a person or a thing, or its relations alone."""
         if relations:
-            found = await self._invoke("relations.list", _json(of=name, history=True), call)
+            found = await self._invoke(RELATIONS_LIST, {"of": name, "history": True}, call)
             return await self._rendered(render.relations, found)
-        return await self._rendered(render.page, await self._invoke("entity.show", _json(name=name), call))
+        page = await self._invoke(ENTITY_SHOW, {"name": name}, call)
+        return await self._rendered(render.page, page)
 
     async def _core(self, store: str | None, call: Call) -> str:
         """The memories that matter most where the client works; all of the store if that is unknown."""
@@ -365,7 +368,3 @@ def _unknown(what: str, name: str, known: Mapping[str, object]) -> MnemonError:
 
 MINUTE_MS: Final = 60_000
 """Time for which a client may cache the list of tools, which goes by the settings."""
-
-
-def _json(**fields: object) -> bytes:
-    return msgspec.json.encode({name: value for name, value in fields.items() if value is not None})

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.config.writing import CommitmentSettings, RedundancySettings
-from mnemond.index.arrays import Floats, Mask
-from mnemond.index.selection import top
+from mnemond.index.arrays import Floats, Mask, top
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines, leading
 from mnemond.memory.decay import accumulated

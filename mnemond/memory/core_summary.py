@@ -8,8 +8,8 @@ from typing import Final, Literal
 import msgspec
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.relations import Names
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import ChangeSet
 from mnemond.model.core import (
     BY_HAND,

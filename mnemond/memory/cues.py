@@ -16,8 +16,8 @@ import numpy as np
 from mnemond.embed.embedder import Embedder, sentence, unit
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, UNAVAILABLE, MnemonError
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.history import Find, active_row
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import Change, ChangeSet, PutInsight, Vector
 from mnemond.model.memory import MAX_CUE, MAX_CUES, Cue, Insight, Scope, TextWithCues
 from mnemond.model.outcomes import CuesApplied

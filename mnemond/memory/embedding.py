@@ -17,7 +17,7 @@ from mnemond.http import NoAnswerError
 from mnemond.index.passages import PieceVectors
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.cues import embed_memories, lacks_vector
-from mnemond.memory.draft import WriteContext
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import ChangeSet, SetVector, Vector
 from mnemond.model.memory import Cue, TextWithCues
 from mnemond.model.outcomes import EMBEDDER_KEPT, EmbedRunResult, EmbedSwitchResult, Maintained, Outcome

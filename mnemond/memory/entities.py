@@ -13,9 +13,9 @@ from typing import Final, Literal
 import msgspec
 
 from mnemond.errors import FieldProblem, MnemonError, invalid
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.relations import MAX_SHOWN_NAME, Names, named_row
 from mnemond.memory.relations_seen import seen
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import Scope
 from mnemond.model.outcomes import EntityResult

@@ -15,7 +15,6 @@ from mnemond.config.writing import ExtractionSettings
 from mnemond.extract.facts import Engine, Fact, Message, Remembered
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import parted
-from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.extraction import (
     FactWrite,
     Provenance,
@@ -27,6 +26,7 @@ from mnemond.memory.extraction import (
 )
 from mnemond.memory.extraction import propose as propose_fact
 from mnemond.memory.questions.pairs import Allowance
+from mnemond.memory.write import WriteContext, WriteRules
 from mnemond.model.changes import (
     LONGEST_NAME,
     LONGEST_PROMPT,

@@ -32,8 +32,9 @@ from mnemond.index.vectors import Cosines
 from mnemond.memory import remember
 from mnemond.memory.cues import try_embed_memories
 from mnemond.memory.diff import PUBLISHED
-from mnemond.memory.draft import Draft, WriteContext, WriteRules
+from mnemond.memory.draft import Draft
 from mnemond.memory.questions.pairs import Allowance, not_asked
+from mnemond.memory.write import WriteContext, WriteRules
 from mnemond.model.changes import AddInsight, Change, ChangeSet, Vector
 from mnemond.model.memory import EXTRACTED, Scope, format_us
 from mnemond.model.outcomes import Fate, HostFact, RememberResult, Substance

@@ -11,8 +11,8 @@ from typing import Final, Literal
 import msgspec
 
 from mnemond.memory.cues import with_learned
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.history import Find, active_row
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import ChangeSet, PutInsight
 from mnemond.model.memory import Insight, Scope
 from mnemond.model.outcomes import FeedbackResult

@@ -14,8 +14,8 @@ import msgspec
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.extract.orders import ORDER
 from mnemond.memory import remember
-from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.remember import Prepared
+from mnemond.memory.write import WriteContext, WriteRules
 from mnemond.model.answers import Dropped
 from mnemond.model.changes import ChangeSet, Vector
 from mnemond.model.memory import Scope, format_us

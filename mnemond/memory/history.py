@@ -12,8 +12,9 @@ from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, FieldProblem, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.memory.compare import Moment, compare, side_of, to_review
-from mnemond.memory.draft import WriteContext, WriteRules, new_memory, reanalyse
+from mnemond.memory.draft import new_memory, reanalyse
 from mnemond.memory.edge_builders import Relinking, relinked
+from mnemond.memory.write import WriteContext, WriteRules
 from mnemond.model.answers import (
     ChainLink,
     EdgeState,

@@ -9,9 +9,9 @@ from typing import NamedTuple, cast
 import msgspec
 
 from mnemond.config.writing import ExtractionSettings
-from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.exchanges import propose_queueing
 from mnemond.memory.remember import Prepared, decide
+from mnemond.memory.write import WriteContext, WriteRules
 from mnemond.model.changes import AddEdge, ChangeSet, QueuedExchange, QueueExchange, Vector
 from mnemond.model.memory import Edge, EdgeType
 from mnemond.model.outcomes import RememberResult

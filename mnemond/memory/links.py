@@ -13,8 +13,9 @@ from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.index.arrays import Mask
 from mnemond.index.edges import CAUSAL, IN, OUT, Links, logical
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.draft import FIELD, WriteContext, as_text, plain_problems, size_problems, without_secrets
+from mnemond.memory.draft import FIELD, as_text, plain_problems, size_problems, without_secrets
 from mnemond.memory.history import Find, Present, active_row, metadata_of
+from mnemond.memory.write import WriteContext
 from mnemond.model.answers import LinkView, RelatedMemory, project_fields
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PutInsight, RemoveEdge
 from mnemond.model.memory import EDGE_TYPES, Edge, Insight, Scope

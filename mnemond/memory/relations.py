@@ -10,9 +10,9 @@ from typing import Final
 import msgspec
 
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, FieldProblem, MnemonError, invalid
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.questions.relation_claims import TYPES, Claim
 from mnemond.memory.relations_seen import seen
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import Entity, Insight, Scope
 from mnemond.model.outcomes import RelationResult

@@ -31,8 +31,6 @@ from mnemond.memory.draft import (
     Draft,
     Known,
     Reading,
-    WriteContext,
-    WriteRules,
     as_text,
     clean,
     new_memory,
@@ -46,6 +44,7 @@ from mnemond.memory.relations import given_with
 from mnemond.memory.repetition import united
 from mnemond.memory.retention import prune
 from mnemond.memory.rules import given_triggers, joined_triggers
+from mnemond.memory.write import WriteContext, WriteRules
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -56,7 +55,6 @@ from mnemond.model.changes import (
     RetireInsight,
     Vector,
 )
-from mnemond.model.contradictions import noting
 from mnemond.model.memory import (
     DAY_US,
     EDGE_TYPES,
@@ -68,6 +66,7 @@ from mnemond.model.memory import (
     Trigger,
     effective_importance,
     format_us,
+    noting_contradictions,
     parse_rfc3339,
 )
 from mnemond.model.outcomes import CausalCandidate, EdgesCreated, RememberResult, SemanticCandidate
@@ -447,7 +446,7 @@ class _Decision:
         """Return the new memory, with what it contradicts noted."""
         read_in = with_reading(self._unread(), self._prepared.reading, self._snapshot)
         named = [match.id for match in _contradicted(compared, self._diff.settings.limit) if match.id != apart_from]
-        return msgspec.structs.replace(read_in, metadata=noting(read_in.metadata, named))
+        return msgspec.structs.replace(read_in, metadata=noting_contradictions(read_in.metadata, named))
 
     def _unread(self) -> Insight:
         """Return the new memory without what reading its text adds."""

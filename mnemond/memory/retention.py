@@ -1,9 +1,9 @@
-"""Retention: capacity and probability pruning, gc, expiry, decay refresh, graph metrics, and counting of uses."""
+"""Retention: capacity and probability pruning, gc, expiry, and refresh of the effective importances."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -11,27 +11,21 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.config.reading import TouchSettings
 from mnemond.config.settings import Config
 from mnemond.config.writing import LifecycleSettings
 from mnemond.index.arrays import Mask, Scores
-from mnemond.index.pagerank import pagerank
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import parted, partner_of
 from mnemond.memory.decay import DECAY, ISOLATED_WEIGHT
-from mnemond.memory.draft import WriteContext
+from mnemond.memory.write import WriteContext
 from mnemond.model.answers import GcCandidate, GcFlagged
 from mnemond.model.changes import (
     Change,
     ChangeSet,
-    CountUse,
     PurgeInsight,
     PutInsight,
-    RecallLine,
     RetireInsight,
     SetImportance,
-    Showing,
-    TriggerCount,
 )
 from mnemond.model.memory import (
     DAY_US,
@@ -42,10 +36,9 @@ from mnemond.model.memory import (
     format_us,
     parse_rfc3339,
 )
-from mnemond.model.outcomes import GcDone, GcKept, Used
-from mnemond.model.query import Confidence, Filter
+from mnemond.model.outcomes import GcDone, GcKept
+from mnemond.model.query import Filter
 from mnemond.store import insights
-from mnemond.store.edges import Metric
 from mnemond.store.operations import Proposal, View
 from mnemond.text.quality import quality_warnings
 from mnemond.text.secrets import redact
@@ -352,48 +345,6 @@ def _due(snapshot: Snapshot, insight_id: str, now_us: int) -> Insight | None:
     return it if parse_rfc3339(it.expires_at) <= now_us else None
 
 
-# Graph metrics: stored PageRank, degree and community of every memory.
-
-
-PAGERANK_DIGITS: Final = 9
-"""Decimals of a PageRank, at which its iteration converges."""
-
-PAGERANK_TOLERANCE: Final = 0.01
-"""Relative error of a stored PageRank: every write moves all of them a little."""
-
-
-class Difference(NamedTuple):
-    """Rows to write, and memories whose row to remove."""
-
-    put: list[Metric]
-    remove: list[str]
-
-
-def measured(snapshot: Snapshot, communities: Mapping[str, int]) -> list[Metric]:
-    """Compute the metrics of every live memory; `communities`: their numbers, by id. Takes some ten microseconds a row:
-    not for the event loop."""
-    mass = np.round(pagerank(snapshot).mass, PAGERANK_DIGITS)
-    degree = snapshot.columns.degree
-    rows = [(snapshot.insight(row).id, row) for row in np.flatnonzero(snapshot.alive()).tolist()]
-    return [Metric(each, float(mass[row]), int(degree[row]), communities.get(each)) for each, row in rows]
-
-
-def difference(snapshot: Snapshot, written: Iterable[Metric], communities: Mapping[str, int]) -> Difference:
-    """Compare current and stored metrics. Not for the event loop."""
-    known = {each.insight_id: each for each in written}
-    wanted = measured(snapshot, communities)
-    put = [each for each in wanted if not _is_close(each, known.get(each.insight_id))]
-    return Difference(put, sorted(known.keys() - {each.insight_id for each in wanted}))
-
-
-def _is_close(one: Metric, other: Metric | None) -> bool:
-    return (
-        other is not None
-        and (one.degree, one.community) == (other.degree, other.community)
-        and math.isclose(one.pagerank, other.pagerank, rel_tol=PAGERANK_TOLERANCE, abs_tol=10**-PAGERANK_DIGITS)
-    )
-
-
 # Background pruning: memories beyond the capacity of a store, and faded ones.
 #
 # A write prunes a few memories itself where it makes a store too large (`prune`); this is for the rest, and stops where
@@ -492,33 +443,3 @@ def retire_pruned(
         changes += [*parted(snapshot, it), RetireInsight(each, "pruned")]
         excess -= 1
     return changes
-
-
-# Counting uses: memories recalled often decay more slowly.
-
-
-RECENCY: Final = ("recency",)
-"""`via` of a result that only fills up an answer by its age."""
-
-
-def is_used(score: float, via: tuple[str, ...], confidence: Confidence, touch: TouchSettings = TouchSettings()) -> bool:  # noqa: B008 - frozen
-    """Return True if a result counts as used. Weak results do not: three uses make a memory immune, and every memory is
-    a weak result of something."""
-    if touch.policy == "never" or score < touch.min_score:
-        return False
-    return touch.policy == "any" or (via != RECENCY and confidence != "low")
-
-
-def propose(
-    times: Mapping[str, int],
-    identity: WriteContext,
-    recalls: Sequence[RecallLine] = (),
-    showings: Sequence[Showing] = (),
-    rules: Sequence[TriggerCount] = (),
-) -> ChangeSet:
-    """Return the write that counts these uses, ignoring memories retired meanwhile, and logs or counts the rest."""
-    changes = tuple(CountUse(insight_id, many, identity.now) for insight_id, many in times.items())
-    write = identity.change_set(
-        method="recall", changes=changes, outcome=Used(op_id=identity.op_id), operation="", subject=None, detail=""
-    )
-    return msgspec.structs.replace(write, recalls=tuple(recalls), showings=tuple(showings), trigger_counts=tuple(rules))

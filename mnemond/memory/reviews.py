@@ -10,14 +10,13 @@ import msgspec
 
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.memory import links, revise
-from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.entities import NameDecision, decide_rows
 from mnemond.memory.history import EmbeddedText, Find, active_row, admits
 from mnemond.memory.questions.pairs import needs_a_person, refusal
 from mnemond.memory.remember import LEAST_WEIGHT, both_ways
+from mnemond.memory.write import WriteContext, WriteRules
 from mnemond.model.changes import ChangeSet, PutInsight, Vector
-from mnemond.model.contradictions import noted, without_notes
-from mnemond.model.memory import Edge, Insight, Scope, TextWithCues
+from mnemond.model.memory import Edge, Insight, Scope, TextWithCues, contradicted, without_contradictions
 from mnemond.model.outcomes import MergeResult, ResolveResult
 from mnemond.model.reviews import ACCEPTED, OF_TEXTS, Action, CloseReview, OpenReview, Resolution, Review
 from mnemond.store import insights, relations, reviews
@@ -222,7 +221,7 @@ def _carried_out(
 def _both_stay(identity: WriteContext, older: Insight, newer: Insight) -> ChangeSet:
     """Take back the note that the two contradict each other, so that neither is shown as doubtful, and link them."""
     puts = [_without_note(newer, older, identity.now)]
-    puts += [_without_note(older, newer, identity.now)] if newer.id in noted(older) else []
+    puts += [_without_note(older, newer, identity.now)] if newer.id in contradicted(older) else []
     linked = both_ways(newer.id, older.id, 0.0)
     return identity.change_set("resolve", (*puts, *linked), _nothing(older.id, newer.id, identity), subject=newer.id)
 
@@ -236,7 +235,9 @@ def _nothing(older: str, newer: str, identity: WriteContext) -> ResolveResult:
 
 
 def _without_note(it: Insight, other: Insight, now: str) -> PutInsight:
-    return PutInsight(msgspec.structs.replace(it, metadata=without_notes(it.metadata, (other.id,)), updated_at=now))
+    return PutInsight(
+        msgspec.structs.replace(it, metadata=without_contradictions(it.metadata, (other.id,)), updated_at=now)
+    )
 
 
 _MESSAGES: Final[dict[Resolution, str]] = {

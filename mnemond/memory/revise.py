@@ -13,11 +13,12 @@ from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, FieldProblem, MnemonError
 from mnemond.memory.compare import by_age, parted
 from mnemond.memory.cues import joined_cues
 from mnemond.memory.diff_frames import opposed
-from mnemond.memory.draft import WriteContext, WriteRules, new_memory, quality_labels, reanalyse, with_reading
+from mnemond.memory.draft import new_memory, quality_labels, reanalyse, with_reading
 from mnemond.memory.edge_builders import Relinking, relinked
 from mnemond.memory.history import EmbeddedText, Find, active_row, any_row, hidden, last_successor, meets
 from mnemond.memory.merged_text import Merged, lost, merged_text
 from mnemond.memory.rules import joined_triggers
+from mnemond.memory.write import WriteContext, WriteRules
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight, Vector
 from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, Cue, Edge, Insight, Scope, TextWithCues
 from mnemond.model.outcomes import (

@@ -1,8 +1,8 @@
 """Summaries: memories derived from several others, whose text holds what they say.
 
 A summary is on the channel `summary` and names its sources in its metadata. It says nothing of its own: when a source
-leaves recall or gets another text, the store retires the summary in the same transaction (`store/derived.py`), and a
-job makes a new one; when a source is purged, the summary is purged with it.
+leaves recall or gets another text, the store retires the summary in the same transaction (`store/transaction.py`), and
+a job makes a new one; when a source is purged, the summary is purged with it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import msgspec
 
 from mnemond.errors import BUSY, FieldProblem, MnemonError, invalid
 from mnemond.memory.consolidation import pair_preview
-from mnemond.memory.draft import WriteContext, WriteRules, reanalyse, with_reading
+from mnemond.memory.draft import reanalyse, with_reading
 from mnemond.memory.history import EmbeddedText, Find, active_row
 from mnemond.memory.merged_text import clauses
 from mnemond.memory.remember import both_ways
+from mnemond.memory.write import WriteContext, WriteRules
 from mnemond.model.changes import AddInsight, ChangeSet, Vector
 from mnemond.model.memory import DERIVED_FROM, SUMMARIZED, Insight, TextWithCues, derived_from
 from mnemond.model.outcomes import SummarizeResult

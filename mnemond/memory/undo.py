@@ -17,12 +17,12 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import own_vector
 from mnemond.memory.compare import Return, mutual
 from mnemond.memory.cues import joined_cues
-from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.history import conflicts_after_restore
 from mnemond.memory.questions.memories import note_of
 from mnemond.memory.questions.pairs import needs_a_person
 from mnemond.memory.relations import contradiction
 from mnemond.memory.reviews import only_by_person
+from mnemond.memory.write import WriteContext, WriteRules
 from mnemond.model.changes import (
     AddEdge,
     ChangeSet,

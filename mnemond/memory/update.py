@@ -17,8 +17,6 @@ from mnemond.memory.draft import (
     RESERVED,
     Draft,
     Reading,
-    WriteContext,
-    WriteRules,
     as_text,
     clean,
     is_plain,
@@ -33,6 +31,7 @@ from mnemond.memory.edge_builders import Relinked, Relinking, relinked
 from mnemond.memory.history import Find, Present, active_row
 from mnemond.memory.questions.memories import added_names
 from mnemond.memory.rules import revised_triggers
+from mnemond.memory.write import WriteContext, WriteRules
 from mnemond.model.changes import Change, ChangeSet, PutInsight, Vector
 from mnemond.model.memory import NO_METADATA, EdgeType, Insight, Scope, TextWithCues, format_us, parse_rfc3339
 from mnemond.model.outcomes import EdgesCreated, UpdateResult

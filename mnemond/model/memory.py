@@ -14,6 +14,8 @@ from mnemond.config.writing import EntityKind
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+from collections.abc import Collection, Sequence
+from typing import Any
 
 Category = Literal["preference", "decision", "fact", "insight", "context", "general"]
 CATEGORIES: tuple[str, ...] = get_args(Category)
@@ -383,3 +385,64 @@ def parse_rfc3339(text: str) -> int:
     except OverflowError as error:
         raise ValueError(f'"{text[:40]}" is outside the years 1 to 9999 in UTC') from error
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+# ---------------------------------------------------------------- contradictions
+#
+# Contradictions between memories that both stay: the newer one notes the ids of the older ones in its metadata.
+#
+# The entry is a list of objects, which only the store itself writes, so that no client can forge it and an update of
+# the metadata keeps it.
+
+
+CONTRADICTS: Final = "contradicts"
+"""Key of the entry."""
+
+_CONTRADICTS_MARK: Final = f'"{CONTRADICTS}":[{{"id":"'
+
+_encoder = msgspec.json.Encoder(order="sorted")
+
+_decoder = msgspec.json.Decoder(dict[str, Any])
+
+
+def noting_contradictions(metadata: str, ids: Collection[str]) -> str:
+    """Return metadata (a JSON object) with these older memories noted; as it was without any."""
+    if not ids:
+        return metadata
+    entries = _decoder.decode(metadata) | {CONTRADICTS: [{"id": each} for each in ids]}
+    return _encoder.encode(entries).decode()
+
+
+def without_contradictions(metadata: str, ids: Collection[str]) -> str:
+    """Return metadata without the notes of these memories, after it was decided that both hold."""
+    if _CONTRADICTS_MARK not in metadata:
+        return metadata
+    fields = _decoder.decode(metadata)
+    left = [each for each in fields.pop(CONTRADICTS) if not (isinstance(each, dict) and each.get("id") in ids)]
+    return _encoder.encode(fields | ({CONTRADICTS: left} if left else {})).decode()
+
+
+def contradicted(insight: Insight) -> tuple[str, ...]:
+    """Return the ids of the memories, stored before it, that a memory contradicts."""
+    if _CONTRADICTS_MARK not in insight.metadata:
+        return ()
+    found = _decoder.decode(insight.metadata).get(CONTRADICTS)
+    entries = found if isinstance(found, list) else []
+    return tuple(each["id"] for each in entries if isinstance(each, dict) and isinstance(each.get("id"), str))
+
+
+def contradicting(insights: Sequence[Insight]) -> list[tuple[int, int]]:
+    """Return the places of the newer and the older of each two memories of which one notes that it contradicts the
+    other. The later statement is the newer one, also where the earlier one was stored after it."""
+    places = {insight.id: place for place, insight in enumerate(insights)}
+    found = [
+        (place, places[each])
+        for place, insight in enumerate(insights)
+        for each in contradicted(insight)
+        if each in places
+    ]
+    return [(one, other) if _since(insights[one]) >= _since(insights[other]) else (other, one) for one, other in found]
+
+
+def _since(insight: Insight) -> str:
+    return insight.valid_from or insight.created_at

@@ -15,8 +15,15 @@ import numpy as np
 from mnemond.extract import quotes
 from mnemond.index.arrays import Mask, Rows
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.contradictions import among, noted
-from mnemond.model.memory import DAY_US, SUMMARIZED, Insight, effective_importance, parse_rfc3339
+from mnemond.model.memory import (
+    DAY_US,
+    SUMMARIZED,
+    Insight,
+    contradicted,
+    contradicting,
+    effective_importance,
+    parse_rfc3339,
+)
 from mnemond.model.query import Filter
 from mnemond.recall.corrections import correcting_pairs
 from mnemond.recall.result_order import PAIRED, distinct
@@ -151,7 +158,7 @@ def _with_contradictions(snapshot: Snapshot, mask: Mask | None, sections: Sequen
     chosen = [it for section in sections for it in section]
     every = [*chosen, *_newer_than(snapshot, mask, chosen)]
     rank = np.argsort(np.argsort([it.created_at for it in every], kind="stable"), kind="stable").tolist()
-    noted_pairs = among(every)
+    noted_pairs = contradicting(every)
     groups = _groups({*noted_pairs, *correcting_pairs(every, rank)})
     arranged: list[list[Insight]] = []
     placed: set[int] = set()
@@ -180,7 +187,7 @@ def _newer_than(snapshot: Snapshot, mask: Mask | None, chosen: Sequence[Insight]
     _, links = snapshot.fan(rows)
     beside = np.unique(links["row"][links["type"] == PAIRED]).tolist()
     near = [snapshot.insight(row) for row in beside if mask is None or mask[row]]
-    return [it for it in near if it.id not in ids and not ids.isdisjoint(noted(it))]
+    return [it for it in near if it.id not in ids and not ids.isdisjoint(contradicted(it))]
 
 
 def _groups(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:

@@ -18,8 +18,7 @@ from mnemond.extract.quotes import SPEAKERS
 from mnemond.index.columns import time_us
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.extraction import cleaned
-from mnemond.model.contradictions import among
-from mnemond.model.memory import Insight, format_us, is_same_project, project_parts
+from mnemond.model.memory import Insight, contradicting, format_us, is_same_project, project_parts
 from mnemond.model.passages import Passage
 from mnemond.model.query import Filter, Hit
 from mnemond.recall.causal_order import causal_pairs
@@ -135,7 +134,9 @@ def linearise(
 
 def relations_among(snapshot: Snapshot, insights: Sequence[Insight]) -> list[Relation]:
     """Return what these memories contradict among each other, then their causal links, heaviest first, then by ids."""
-    against = [Relation(insights[newer].id, insights[older].id, CONTRADICTION) for newer, older in among(insights)]
+    against = [
+        Relation(insights[newer].id, insights[older].id, CONTRADICTION) for newer, older in contradicting(insights)
+    ]
     known = {insight.id: row for insight in insights if (row := snapshot.row_of(insight.id)) is not None}
     names = list(known)
     found = causal_pairs(snapshot, list(known.values()))

@@ -22,7 +22,6 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.memory import core_subset
 from mnemond.memory.core_summary import Draft, holds, source_of
 from mnemond.memory.questions.asking import Question, object_schema
-from mnemond.model.contradictions import among
 from mnemond.model.core import (
     SECTIONS,
     CoreLine,
@@ -31,7 +30,7 @@ from mnemond.model.core import (
     Section,
     joined,
 )
-from mnemond.model.memory import SUMMARIZED, Insight, is_same_project
+from mnemond.model.memory import SUMMARIZED, Insight, contradicting, is_same_project
 from mnemond.model.query import Filter
 from mnemond.recall.brief import NEVER_LOST, TRIFLE, USUAL, is_instruction
 from mnemond.recall.corrections import correcting_pairs
@@ -215,7 +214,7 @@ def _distinct(snapshot: Snapshot, ranked: _Ranked) -> _Ranked:
     every = [insights[place] for place in places]
     age = np.argsort(np.argsort([it.created_at for it in every], kind="stable"), kind="stable").tolist()
     pairs = {(places[new], places[old]) for new, old in correcting_pairs(every, age)}
-    noted = ((of.get(insights[new].id), of.get(insights[old].id)) for new, old in among(insights))
+    noted = ((of.get(insights[new].id), of.get(insights[old].id)) for new, old in contradicting(insights))
     older = {old for new, old in (*pairs, *noted) if new is not None and old is not None and new != old}
     kept = [place for place in places if place not in older]
     rows, labels, scores = ranked

@@ -23,8 +23,7 @@ from mnemond.index.arrays import Floats, Mask, Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.diff_frames import AGAINST, ClausePair, former_terms, judged, state_terms, tells_change
 from mnemond.memory.frame_pairs import related
-from mnemond.model.contradictions import among
-from mnemond.model.memory import Category, Insight
+from mnemond.model.memory import Category, Insight, contradicting
 from mnemond.recall.ranking import Updating
 from mnemond.text.caches import text_cache
 from mnemond.text.contrast import numbers
@@ -485,7 +484,7 @@ def by_change(
     rank[np.lexsort((rows, _since_us(snapshot, insights, rows)))] = np.arange(len(rows))
     covered = holds @ weights
     pairs = _by_statements(snapshot, insights, rows, rank, covered, policy, terms)
-    pairs |= set(among(insights))
+    pairs |= set(contradicting(insights))
     if asked.of_state or asked.until_us is not None:
         pairs |= _by_frames(snapshot, insights, rows, rank, holds, weights, policy, terms)
     if asked.of_state:

@@ -15,8 +15,7 @@ import numpy as np
 
 from mnemond.config.reading import StartNodeSettings
 from mnemond.embed.embedder import Embedder, try_embed
-from mnemond.index.arrays import Floats, Rows, Scores
-from mnemond.index.selection import at_least_kth
+from mnemond.index.arrays import Floats, Rows, Scores, at_least_kth
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import Signals, six
 from mnemond.model.changes import Vector

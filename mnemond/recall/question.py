@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.embed.embedder import Embedder, PrecomputedEmbedder, WordEmbedder, is_multilingual, try_embed
-from mnemond.index.arrays import Floats, Mask, Rows
+from mnemond.index.arrays import Floats, Mask, Rows, at_least_kth
 from mnemond.index.bm25 import DATED, Postings, term_number
-from mnemond.index.selection import at_least_kth
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.recall.ranking import Question, SoftList, TermList, VectorScores

@@ -12,9 +12,8 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-from mnemond.index.arrays import Floats, Mask, Rows
+from mnemond.index.arrays import Floats, Mask, Rows, at_least_kth
 from mnemond.index.bm25 import MAX_TERM_NUMBER
-from mnemond.index.selection import at_least_kth
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Dense
 from mnemond.model.changes import Vector

@@ -55,9 +55,9 @@ from mnemond.recall.result_order import (
     compared,
     sure_hits,
     with_own_project_first,
+    with_summaries,
 )
 from mnemond.recall.session_outline import asks_for_last_session
-from mnemond.recall.summaries import with_summaries
 from mnemond.recall.unasked import Reader, judge
 from mnemond.text.cues import intent_of
 from mnemond.text.query_window import query_window

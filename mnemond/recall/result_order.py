@@ -19,12 +19,12 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.memory.wordings import is_wording
 from mnemond.model.answers import Explanation
 from mnemond.model.changes import Vector
-from mnemond.model.contradictions import among
-from mnemond.model.memory import Insight, is_same_project
+from mnemond.model.memory import SUMMARIZED, Insight, contradicting, derived_from, is_same_project
 from mnemond.model.query import Hit, Intent, Query, Window
 from mnemond.recall.causal_order import causal_links, causal_order
 from mnemond.recall.profiles import Profile
 from mnemond.recall.unasked import Reader
+from mnemond.text.prompt_escape import quarters, token_count
 from mnemond.text.tokens import index_terms
 
 Lap = Callable[[str], None]
@@ -156,7 +156,7 @@ def _other_wording(
     it = snapshot.insight(rows[place])
     for result in sorted({group[other] for other in linked if other in group}):
         other = snapshot.insight(rows[result])
-        if not among((it, other)) and is_wording(other, it):
+        if not contradicting((it, other)) and is_wording(other, it):
             return result
     return None
 
@@ -164,7 +164,7 @@ def _other_wording(
 def arranged(snapshot: Snapshot, hits: Sequence[Hit], query: Query, intent: Intent) -> tuple[Hit, ...]:
     """Order `hits`, which are best first: by time if the query says so; for WHY every cause before its effects. What
     may contradict another result is marked, and the newer of the two comes first."""
-    pairs = among([hit.insight for hit in hits])
+    pairs = contradicting([hit.insight for hit in hits])
     hits = _marked(hits, pairs) if pairs else hits
     if query.order == "time":
         return tuple(sorted(hits, key=lambda hit: (time_us(hit.insight), hit.insight.id)))
@@ -287,3 +287,47 @@ def _above(hit: Hit, other: Hit) -> Hit:
     ahead = sorted((each for each in apart if each[0] > PLAIN), key=lambda each: -each[0])
     above = tuple(f"{name} +{by:.2f}" for by, name in ahead)
     return msgspec.structs.replace(hit, explanation=msgspec.structs.replace(own, above=above))
+
+
+# ---------------------------------------------------------------- summaries among the results
+#
+# Summaries among the results: one is shown only if it beats its sources, or stands for them where room is short.
+
+
+SHORT: Final = 0.5
+"""Share of the budget from which the sources of one summary leave too little room for anything else."""
+
+LEAST_SOURCES: Final = 2
+"""Sources among the results that a summary may stand for."""
+
+
+def with_summaries(snapshot: Snapshot, hits: Sequence[Hit], budget: int | None) -> Sequence[Hit]:
+    """Return ranked results without summaries that a source of theirs beats. Where `budget` (tokens, None for no limit)
+    is short, a summary takes the place of the first of its sources, and these are left out."""
+    if not snapshot.has_channel(SUMMARIZED):
+        return hits
+    kept = list(hits)
+    for hit in hits:
+        sources = frozenset(derived_from(hit.insight))
+        if sources:
+            kept = _settled(kept, hit, sources, budget)
+    return kept
+
+
+def _settled(hits: list[Hit], summary: Hit, sources: frozenset[str], budget: int | None) -> list[Hit]:
+    own = hits.index(summary)
+    places = [place for place, hit in enumerate(hits) if hit.insight.id in sources]
+    if budget is not None and len(places) >= LEAST_SOURCES:
+        taken = sum(_tokens(hits[place]) for place in places)
+        if taken > SHORT * budget and _tokens(summary) < taken:
+            first = min(own, places[0])
+            others = [hit for place, hit in enumerate(hits) if place != own and place not in places]
+            before = sum(1 for place in range(first) if place != own and place not in places)
+            return [*others[:before], summary, *others[before:]]
+    if places and places[0] < own:
+        return [hit for hit in hits if hit is not summary]
+    return hits
+
+
+def _tokens(hit: Hit) -> int:
+    return token_count(quarters(hit.insight.content))

@@ -1,5 +1,5 @@
 """Projects as values: names and keys, made of a directory or a remote URL. Nothing is looked up here;
-`mnemond.api.repositories` reads the files of repositories."""
+`mnemond.api.projects` reads the files of repositories."""
 
 from __future__ import annotations
 

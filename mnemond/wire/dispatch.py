@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -14,7 +14,7 @@ from mnemond.clock import monotonic_s
 from mnemond.errors import FieldProblem, MnemonError, Outcome, invalid
 from mnemond.wire.deferred import Deferred, Spawn, in_task, run_now
 from mnemond.wire.jsonrpc import NO_ID, Request, encode_error, encode_result
-from mnemond.wire.params import Access, Method, Params, decode_params, explain, nearest, short
+from mnemond.wire.params import Access, Method, Params, TypedMethod, decode_params, explain, nearest, short
 
 
 class PendingRequest(msgspec.Struct):
@@ -59,7 +59,7 @@ class Call(msgspec.Struct, frozen=True):
 
 # ---------------------------------------------------------------- handlers
 
-Result: TypeAlias = Coroutine[Any, Any, object]
+Result: TypeAlias = Coroutine[Any, Any, Any]
 """The coroutine of a handler: awaits nothing but Deferreds, returns the result, raises MnemonError."""
 
 Handler: TypeAlias = Callable[[Call, Any], Result]
@@ -68,13 +68,21 @@ Handler: TypeAlias = Callable[[Call, Any], Result]
 Foreigner: TypeAlias = Callable[[Call, Request], Result]
 """Serves a method of another protocol and decodes its parameters itself. May return a Verbatim."""
 
-Invoke: TypeAlias = Callable[[str, bytes, Call], Result]
-"""Runs a method of mnemond, given its parameters as JSON. Raises MnemonError for bad parameters."""
-
 Problems: TypeAlias = Callable[[dict[str, object]], list[FieldProblem]]
 """Returns what else is wrong with the fields that have the right type."""
 
 H = TypeVar("H", bound=Callable[..., Result])
+R = TypeVar("R")
+
+
+class Invoke(Protocol):
+    """Calls a method of mnemond from within the daemon; see `Dispatcher.invoke`."""
+
+    def __call__(
+        self, method: TypedMethod[..., R], params: Params | Mapping[str, object], call: Call, /
+    ) -> Coroutine[Any, Any, R]:
+        """Return the result. Raises MnemonError."""
+        ...
 
 
 class Verbatim(msgspec.Struct, frozen=True):
@@ -140,44 +148,52 @@ class Dispatcher:
     """The methods of the daemon and the functions that serve them; the two must match exactly."""
 
     def __init__(
+        self, methods: Mapping[str, Method], *, on_defect: OnDefect, latencies: Latencies | None = None
+    ) -> None:
+        """Know the methods; `serve` says who serves them. `latencies` counts how long requests take."""
+        self._methods = methods
+        self._handlers: Mapping[str, Handler] = {}
+        self._problems: Mapping[str, Problems] = {}
+        self._foreigners: Mapping[str, Foreigner] = {}
+        self._on_defect = on_defect
+        self.latencies = latencies or Latencies(methods)
+        self._note = self.latencies.note
+        self.defects = 0
+
+    def serve(
         self,
-        methods: Mapping[str, Method],
         handlers: Mapping[str, Handler],
         *,
         problems: Mapping[str, Problems] | None = None,
         foreigners: Mapping[str, Foreigner] | None = None,
-        on_defect: OnDefect,
-        latencies: Latencies | None = None,
-    ) -> None:
-        """`foreigners` serve methods of other protocols. A name that is also a method of mnemond is theirs on a
-        connection that made the handshake of that protocol. `latencies` counts how long requests take.
+    ) -> Self:
+        """Serve every method from now on; return the dispatcher. Handlers may call it and exist after it.
 
-        Raises ValueError naming every method without handler and every handler without method.
+        `foreigners` serve methods of other protocols. A name that is also a method of mnemond is theirs on a connection
+        that made the handshake of that protocol. Raises ValueError naming every method without handler and every
+        handler without method.
         """
-        self._foreigners = foreigners or {}
-        self._methods = methods
-        self._handlers = handlers
-        self._problems = problems or {}
-        self._on_defect = on_defect
-        self.latencies = latencies or Latencies(methods)
-        self.latencies.add_methods(self._foreigners)
-        self._note = self.latencies.note
-        self.defects = 0
-        unmatched = (methods.keys() ^ handlers.keys()) | (self._problems.keys() - methods.keys())
+        unmatched = (self._methods.keys() ^ handlers.keys()) | ((problems or {}).keys() - self._methods.keys())
         if unmatched:
             raise ValueError(f"methods and handlers differ in: {', '.join(sorted(unmatched))}")
+        self._handlers, self._problems, self._foreigners = handlers, problems or {}, foreigners or {}
+        self.latencies.add_methods(self._foreigners)
+        return self
 
-    def invoke(self, name: str, params: Params | msgspec.Raw | bytes | None, call: Call) -> Result:
-        """Call the handler. `params` is the Struct, or JSON still to be decoded.
+    def invoke(
+        self, method: TypedMethod[..., R], params: Params | Mapping[str, object], call: Call, /
+    ) -> Coroutine[Any, Any, R]:
+        """Call a method as a function. `params` is its Struct, made of values of our own, or values by name that came
+        from a client, which are checked like those of a request.
 
-        Raises MnemonError for an unknown method and for bad parameters; the rest comes from awaiting the result.
+        Raises MnemonError for bad parameters; the rest comes from awaiting the result.
         """
-        method = self._methods.get(name)
-        if method is None:
-            raise self._unknown(name)
         if not isinstance(params, Params):
-            params = self._decode(method, params)
-        return self._handlers[name](call, params)
+            try:
+                params = msgspec.convert(params, method.params, from_attributes=True)
+            except msgspec.ValidationError:
+                params = self._decode(method, msgspec.json.encode(params))  # explains every bad field
+        return self._handlers[method.name](call, params)
 
     def answer(self, request: Request, call: Call, spawn: Spawn) -> Reply | Deferred[Reply]:
         """Return the reply, or a Deferred of it if the request has to wait. Never raises an Exception."""
@@ -196,10 +212,11 @@ class Dispatcher:
 
     async def _reply(self, request: Request, call: Call, foreigner: Foreigner | None = None) -> Reply:
         try:
-            if foreigner is None:
-                result = await self.invoke(request.method, request.arguments, call)
-            else:
+            if foreigner is not None:
                 result = await foreigner(call, request)
+            else:
+                params = self._decode(self._method(request.method), request.arguments)
+                result = await self._handlers[request.method](call, params)
             return _encoded(request, result)
         except MnemonError as error:
             return self.refused(request, error)
@@ -227,10 +244,12 @@ class Dispatcher:
             good, problems = explain(method.params, raw, method.positional)
             raise invalid(problems + more(good), hint=error.hint) from None
 
-    def _unknown(self, name: str) -> MnemonError:
+    def _method(self, name: str) -> Method:
+        if (method := self._methods.get(name)) is not None:
+            return method
         guess = nearest(name, self._methods)
         hint = f'did you mean "{guess}"?' if guess else f"methods are: {', '.join(self._methods)}"
-        return MnemonError(errors.METHOD_NOT_FOUND, f"there is no method {short(name)}", hint=hint)
+        raise MnemonError(errors.METHOD_NOT_FOUND, f"there is no method {short(name)}", hint=hint)
 
     def boundary(self) -> Boundary:
         """Return a context manager for work outside of any request, which logs exceptions."""

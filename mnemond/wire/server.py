@@ -18,11 +18,10 @@ import trio
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.wire.connection import Connection
+from mnemond.wire.connection import Connection, Counters, Limits, SpareDescriptors
 from mnemond.wire.dispatch import Call, Dispatcher
 from mnemond.wire.hooks import HookHandler, Hooks
 from mnemond.wire.jsonrpc import NO_ID, encode_error
-from mnemond.wire.limits import Counters, Limits, SpareDescriptors
 from mnemond.wire.listener import Listener
 
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)

@@ -54,7 +54,7 @@ class SharedDesk(Desk):
     async def _called(self, method: str, params: dict[str, object], call: Call) -> Any:
         if "store" in METHODS[method].params.__struct_fields__:
             params = {"store": TEAM, **params}
-        return await self.daemon._invoke(method, msgspec.json.encode(params), call)
+        return await self.daemon._dispatcher.invoke(METHODS[method], params, call)
 
     @property
     def store(self) -> Store:

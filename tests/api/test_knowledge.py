@@ -11,8 +11,8 @@ from mnemond.api.knowledge import KnowledgeHandlers
 from mnemond.api.types_knowledge import CommunitiesParams, SummarizeParams
 from mnemond.api.types_memories import ForgetParams, ListParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.jobs.graph_metrics import GraphMetrics
 from mnemond.jobs.job import Work
-from mnemond.jobs.retention import GraphMetrics
 from mnemond.model.answers import ListResult
 from tests.api.factories import CALL, Bench, bench
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.api import repositories
-from mnemond.api.repositories import project_in
+from mnemond.api import projects
+from mnemond.api.projects import project_in
 from mnemond.text.project_name import Project, project_of, project_of_remote
 from tests.tables import each_row
 
@@ -200,7 +200,7 @@ def test_only_so_many_directories_are_looked_at(tmp_path: Path) -> None:
 
 
 def test_the_repository_of_a_home_is_no_project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(repositories, "is_common", lambda path: path == str(tmp_path))
+    monkeypatch.setattr(projects, "is_common", lambda path: path == str(tmp_path))
     fake(tmp_path, ORIGIN)
     (tmp_path / "notes").mkdir()
     assert of(tmp_path / "notes").name == "notes"

@@ -18,7 +18,6 @@ from trio.testing import MockClock
 from mnemonctl import rpc, sync
 from mnemonctl.sync import Keys, _Named
 from mnemond.api import sync as api_sync
-from mnemond.api import sync_spool
 from mnemond.api.registry import METHODS
 from mnemond.api.requests import submit
 from mnemond.api.sync import IDLE_S, SyncHandlers
@@ -285,7 +284,7 @@ async def test_a_file_without_records_is_not_read_to_its_end(tmp_path: Path, mon
         (stranger / "00000001.jsonl").write_bytes(b"\n" * 5_000)
         result = await other.sync(shared, monkeypatch)
         assert result.added == 1
-        assert result.refused_found == sync_spool.MAX_REFUSED, "no more is held in memory"
+        assert result.refused_found == api_sync.MAX_REFUSED, "no more is held in memory"
 
 
 async def test_lines_of_a_later_version_hide_nothing_and_are_read_again(
@@ -297,7 +296,7 @@ async def test_lines_of_a_later_version_hide_nothing_and_are_read_again(
         await remember(one.over, "The first of all")
         await one.sync(shared, monkeypatch)
         (first,) = files_of(shared)
-        newer = [b'{"mnemond_sync":1,"kind":"dream","key":"%d"}' % each for each in range(2 * sync_spool.MAX_REFUSED)]
+        newer = [b'{"mnemond_sync":1,"kind":"dream","key":"%d"}' % each for each in range(2 * api_sync.MAX_REFUSED)]
         first.write_bytes(b"".join(signed(each, SECRET) + b"\n" for each in newer) + first.read_bytes())
         result = await other.sync(shared, monkeypatch)
         assert (result.added, result.refused_found) == (1, 1)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.api import sync_spool
-from mnemond.api.sync_spool import MAX_REFUSED, SyncSpool
+from mnemond.api import sync
+from mnemond.api.sync import MAX_REFUSED, SyncSpool
 from mnemond.api.types_sync import SyncSent
 from mnemond.memory.sync.code import StrangerError
 from mnemond.memory.sync.groups import MemoryValue, RecordError
@@ -102,7 +102,7 @@ def test_a_part_is_bounded_by_records_and_by_bytes(monkeypatch: pytest.MonkeyPat
     assert sum(len(keys) for keys in parts) == count + 60
     assert len(parts) in (4, 5)
     assert max(len(keys) for keys in parts) >= 60, "those of one memory are together"
-    monkeypatch.setattr(sync_spool, "BYTES_AT_ONCE", 1_000)
+    monkeypatch.setattr(sync, "BYTES_AT_ONCE", 1_000)
     parts = [keys for _, keys in read(spool)]
     assert sum(len(keys) for keys in parts) == count + 60
     assert all(len(keys) < 40 for keys in parts), "but not without bound"

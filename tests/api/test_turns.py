@@ -16,8 +16,8 @@ from mnemond.api import recall
 from mnemond.api.registry import METHODS
 from mnemond.api.store_access import FairLimiter
 from mnemond.api.types_memories import RecallParams
+from mnemond.wire.connection import Limits
 from mnemond.wire.dispatch import Call, Dispatcher
-from mnemond.wire.limits import Limits
 from mnemond.wire.params import Method
 from mnemond.wire.server import Server
 from tests.api.factories import Bench, ToyEmbedder, bench
@@ -134,7 +134,7 @@ RECALL = Method("recall", RecallParams, METHODS["recall"].result, METHODS["recal
 @asynccontextmanager
 async def serving(path: Path, over: Bench) -> AsyncIterator[Served]:
     """A server on a real socket that answers recalls."""
-    dispatcher = Dispatcher({"recall": RECALL}, {"recall": over.reads.recall}, on_defect=lambda *_: None)
+    dispatcher = Dispatcher({"recall": RECALL}, on_defect=lambda *_: None).serve({"recall": over.reads.recall})
     server = Server(dispatcher, Limits())
     with listening(path) as (_, listener):
         async with trio.open_nursery() as nursery:

@@ -15,8 +15,8 @@ from mnemond.api.types_relations import RelationsAddParams
 from mnemond.api.types_viz import VizParams
 from mnemond.api.viz import VizHandlers
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, Kind, MnemonError
+from mnemond.jobs.graph_metrics import GraphMetrics
 from mnemond.jobs.job import Work
-from mnemond.jobs.retention import GraphMetrics
 from mnemond.model.graph import Graph
 from mnemond.model.memory import format_us
 from tests.api.factories import CALL, Bench, bench

@@ -24,11 +24,11 @@ LAYERS = (
     ("text",),
     ("model",),
     ("wire", "service"),
-    ("logs",),
+    ("logs", "model_servers"),
     ("config", "http"),
     ("errors", "clock", "ids"),
 )
-SINGLE_MODULES = ("__main__", "daemon", "docs_pages", "logs", "http", "errors", "clock", "ids")
+SINGLE_MODULES = ("__main__", "daemon", "docs_pages", "logs", "model_servers", "http", "errors", "clock", "ids")
 PACKAGES = tuple(name for layer in LAYERS for name in layer if name not in SINGLE_MODULES)
 MEMORY = ("jobs", "interchange", "recall", "memory", "extract", "embed", "llm", "store", "index", "text", "model")
 PURE = (
@@ -37,7 +37,7 @@ PURE = (
     "recall/beam", "recall/causal_order", "recall/conditions", "recall/corrections", "recall/default_profile",
     "recall/fusion", "recall/profiles", "recall/published_profiles", "recall/question",
     "recall/ranking", "recall/rerank", "recall/result_order", "recall/two_stage", "recall/walks",
-    "wire/framing", "wire/hook_payload", "wire/jsonrpc", "wire/params",
+    "wire/hook_payload", "wire/jsonrpc", "wire/params",
     "api/registry", "api/types_daemon", "api/types_jobs", "api/types_stores", "api/types_changes", "api/types_extract",
     "api/types_memories",
     "mcp/protocol", "mcp/tools",

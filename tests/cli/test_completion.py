@@ -7,8 +7,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +35,7 @@ from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.model.memory import CATEGORIES
 from mnemond.wire.deferred import run_now
 from mnemond.wire.dispatch import Call
-from mnemond.wire.params import fields_of
+from mnemond.wire.params import Method, fields_of
 from tests.cli.results import ID, LISTED
 from tests.mnemonctl.daemons import fake_daemon, line
 from tests.tables import each_row
@@ -132,8 +132,8 @@ def asked(result: object, *typed: str, store: str | None = None) -> tuple[str, l
     """What the daemon answers, and the methods that it called."""
     calls: list[tuple[str, object]] = []
 
-    async def invoke(name: str, params: bytes, call: Call) -> object:
-        calls.append((name, msgspec.json.decode(params)))
+    async def invoke(method: Method, params: Any, call: Call) -> Any:
+        calls.append((method.name, params))
         if isinstance(result, MnemonError):
             raise result
         return result

@@ -15,7 +15,7 @@ from mnemond.cli.run import CliHandler
 from mnemond.errors import INVALID_PARAMS, KINDS, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.wire.deferred import Deferred, Spawn, run_now
 from mnemond.wire.dispatch import Call
-from mnemond.wire.params import PROTOCOL
+from mnemond.wire.params import PROTOCOL, Method
 from tests.cli.audit_results import COLLECTABLE, HISTORY, REVIEWED
 from tests.cli.results import CREATED, DIFFERENCES, LISTED, RECALLED, SEARCHED
 from tests.tables import each_row
@@ -32,8 +32,8 @@ def run(outcome: Callable[[], object], *argv: str, spawn: Spawn = no_task, **fac
     facts.setdefault("tty_err", facts.get("tty", False))
     asked: list[tuple[str, object, Call]] = []
 
-    async def invoke(name: str, params: bytes, call: Call) -> object:
-        asked.append((name, msgspec.json.decode(params), call))
+    async def invoke(method: Method, params: Any, call: Call) -> Any:
+        asked.append((method.name, params, call))
         found = outcome()
         return await found if isinstance(found, Deferred | Coroutine) else found
 

@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from mnemonctl import fast
-from mnemond.api.registry import METHODS
 from mnemond.api.types_daemon import CliRunParams, CliRunResult
 from mnemond.api.types_stores import StoreEntry, StoreListResult, StoreRemoveResult, StoreSetResult
 from mnemond.cli import mnemon
@@ -22,6 +21,7 @@ from mnemond.model.answers import CompactHit, CompactResult, LogLine
 from mnemond.model.outcomes import CausalCandidate
 from mnemond.wire.deferred import run_now
 from mnemond.wire.dispatch import Call
+from mnemond.wire.params import Method
 from tests.cli import audit_results, embed_results, results
 from tests.cli.results import ID, OLD, RECALLED, SEARCHED
 from tests.tables import each_row
@@ -40,11 +40,10 @@ class Methods:
         self.results = {name.replace("_", "."): result for name, result in results.items()}
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
-    async def __call__(self, name: str, params: bytes, call: Call) -> object:
-        given = msgspec.json.decode(params)
-        msgspec.convert(given, METHODS[name].params)  # as the daemon reads them
-        self.asked.append((name, given))
-        result = self.results[name]
+    async def __call__(self, method: Method, params: Any, call: Call) -> Any:
+        msgspec.convert(params, method.params)  # as the daemon reads them
+        self.asked.append((method.name, params))
+        result = self.results[method.name]
         if isinstance(result, Exception):
             raise result
         return result

@@ -19,6 +19,8 @@ from structlog.testing import CapturingLogger
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Wire
 from mnemond import daemon as daemon_module
+from mnemond.api.types_memories import RECALL, REMEMBER
+from mnemond.api.types_stores import STORE_CREATE
 from mnemond.config.reading import EmbeddingSettings
 from mnemond.config.settings import Config
 from mnemond.daemon import Daemon
@@ -27,7 +29,6 @@ from mnemond.errors import INTERNAL, MnemonError
 from mnemond.index.writer import MemoryIndex
 from mnemond.logs import trace_of
 from mnemond.model.answers import RecallResult
-from mnemond.model.outcomes import RememberResult
 from mnemond.store.connection import Connection
 from mnemond.wire.dispatch import Call
 
@@ -45,7 +46,7 @@ def supply_of(settings: EmbeddingSettings) -> Embedders:
 
 
 async def remember(daemon: Daemon, content: str) -> object:
-    return await daemon._invoke("remember", json.dumps({"content": content}).encode(), CALL)
+    return await daemon._dispatcher.invoke(REMEMBER, {"content": content}, CALL)
 
 
 async def test_nothing_is_opened_that_is_not_there(tmp_path: Path) -> None:
@@ -71,8 +72,8 @@ async def test_a_store_that_does_not_open_is_logged_and_the_daemon_goes_on(tmp_p
     (call,) = log.calls
     assert (call.method_name, call.args, call.kwargs["store"]) == ("error", ("store not opened",), "default")
     assert "cannot be opened" in call.kwargs["reason"]
-    made = await daemon._invoke("store.create", b'{"name":"work"}', CALL)
-    assert getattr(made, "created", None) is True
+    made = await daemon._dispatcher.invoke(STORE_CREATE, {"name": "work"}, CALL)
+    assert made.created is True
     await daemon.close()
 
 
@@ -158,10 +159,9 @@ async def test_a_model_that_is_not_installed_leaves_keywords_and_says_so(
     assert lacking is not None
     assert "onnxruntime" in lacking
     daemon = daemon_module.Daemon(tmp_path, Config(), CapturingLogger(), supply)
-    made = await daemon._invoke("remember", b'{"content":"tea at four"}', CALL)
-    assert isinstance(made, RememberResult)
+    made = await daemon._dispatcher.invoke(REMEMBER, {"content": "tea at four"}, CALL)
     assert (made.embedded, made.degraded, made.embed_error) == (False, True, lacking)
-    found = await daemon._invoke("recall", b'{"query":"tea"}', CALL)
+    found = await daemon._dispatcher.invoke(RECALL, {"query": "tea"}, CALL)
     assert isinstance(found, RecallResult)
     assert [hit.insight.content for hit in found.results] == ["tea at four"]
     assert found.degraded_reason == lacking

@@ -11,9 +11,19 @@ import numpy as np
 import pytest
 
 from mnemond.embed import e5_model
-from mnemond.embed.e5_model import FILE, NAME, PACKAGE, E5Model
+from mnemond.embed.e5_model import (
+    FILE,
+    MAX_CACHED_LENGTH,
+    MAX_CACHED_WORDS,
+    MAX_READ,
+    MAX_TOKENS,
+    NAME,
+    PACKAGE,
+    E5Model,
+    Special,
+    Unigram,
+)
 from mnemond.embed.registry import create
-from mnemond.embed.unigram import MAX_CACHED_LENGTH, MAX_CACHED_WORDS, MAX_READ, MAX_TOKENS, Special, Unigram
 from mnemond.errors import UNAVAILABLE, MnemonError
 from tests.embed.tiny_e5 import PIECES, REPLACED, SCORES, TinyE5
 from tests.tables import each_row

@@ -8,8 +8,8 @@ import pytest
 from mnemond.config.reading import EmbeddingSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import Embedders
-from mnemond.embed.server_apis import embeddings_path
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
+from mnemond.model_servers import path_of
 from tests.embed.hand_clock import HandClock
 from tests.embed.ollama_fake import vector
 from tests.embed.servers import Answer, Request, Server, as_json, serving
@@ -141,7 +141,7 @@ def test_a_wrong_address_is_said_at_once() -> None:
     ],
 )
 def test_where_embeddings_are_made(base: str, path: str) -> None:
-    assert embeddings_path(base) == path
+    assert path_of(base, "/embeddings") == path
 
 
 @each_row("key", ["two words", "line\nbreak", "schlüssel", "tab\tbed"])

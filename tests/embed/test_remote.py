@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from mnemond.config.reading import EmbeddingSettings
-from mnemond.embed.remote import Endpoint, ModelInfo, RemoteEmbedder, connect, direction, identify
+from mnemond.embed.remote import Endpoint, RemoteEmbedder, connect, direction, identify
 from mnemond.errors import MnemonError
 from mnemond.http import Deadline
+from mnemond.model_servers import ModelInfo
 from tests.embed.hand_clock import HandClock
 from tests.tables import each_row
 

@@ -14,8 +14,9 @@ from mnemond.config.settings import Config
 from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import MnemonError
 from mnemond.memory.compare import parted
-from mnemond.memory.draft import Draft, WriteContext, write_rules
+from mnemond.memory.draft import Draft
 from mnemond.memory.remember import prepare, propose
+from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PurgeInsight, RetireInsight, Vector
 from mnemond.model.memory import Edge
 from mnemond.model.outcomes import RememberResult

@@ -14,6 +14,7 @@ import pytest
 import trio
 from structlog.testing import CapturingLogger
 
+from mnemond.api.registry import METHODS
 from mnemond.config.reading import EmbeddingSettings
 from mnemond.config.settings import Config
 from mnemond.daemon import Daemon
@@ -86,7 +87,7 @@ class World:
                 await store.close()
 
     async def call(self, method: str, params: Params) -> Any:
-        return await self.daemon._invoke(method, json.dumps(params).encode(), CALL)
+        return await self.daemon._dispatcher.invoke(METHODS[method], params, CALL)
 
     async def remember(self) -> str:
         self._texts += 1

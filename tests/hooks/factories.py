@@ -11,6 +11,7 @@ import msgspec
 import trio
 from structlog.testing import CapturingLogger
 
+from mnemond.api.registry import METHODS
 from mnemond.config.hosts import Host, Moment
 from mnemond.config.reading import EmbeddingSettings
 from mnemond.config.settings import Config, HookSettings
@@ -67,7 +68,7 @@ class Desk:
 
     async def does(self, method: str, **params: object) -> Any:
         """The result of a method."""
-        return await self.daemon._invoke(method, msgspec.json.encode(params), CALL)
+        return await self.daemon._dispatcher.invoke(METHODS[method], params, CALL)
 
     async def queued(self, store: str = "default") -> list[QueuedExchange]:
         """What waits in a store, oldest first."""

@@ -14,9 +14,19 @@ from msgspec.structs import replace
 
 from mnemond.config.hosts import Moment
 from mnemond.config.settings import HookSettings
-from mnemond.hooks.budget import BRIEF_SHARE, NOTHING, WEAKEST, Candidate, bar, fit, fit_brief, size
 from mnemond.hooks.memory import select
-from mnemond.hooks.prompt_text import PromptText, render_prompt_memories
+from mnemond.hooks.prompt_text import (
+    BRIEF_SHARE,
+    NOTHING,
+    WEAKEST,
+    Candidate,
+    PromptText,
+    bar,
+    fit,
+    fit_brief,
+    render_prompt_memories,
+    size,
+)
 from mnemond.hooks.sessions import AgentSession
 from mnemond.model.answers import InsightView, RecallHit, Signals
 from mnemond.text.prompt_escape import quarters, token_count

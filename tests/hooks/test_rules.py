@@ -48,7 +48,7 @@ async def before(over: Desk, tool: ToolUse, **fields: Any) -> HookReply:
 
 async def at_terminal(over: Desk, method: str, **params: object) -> Any:
     """The result of a method for a person at a terminal."""
-    return await over.daemon._invoke(method, msgspec.json.encode(params), TERMINAL)
+    return await over.daemon._dispatcher.invoke(METHODS[method], params, TERMINAL)
 
 
 async def enforce(over: Desk, rule: str, how: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemond.index.selection import BLOCK, at_least_kth, top
+from mnemond.index.arrays import SCORES_A_BLOCK, at_least_kth, top
 from mnemond.index.writer import MemoryIndex
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight
@@ -15,13 +15,13 @@ from tests.tables import each_row
 
 
 # One for each way the bound is found, so that none depends on what is drawn.
-@example(6 * BLOCK, 3, 50, -np.inf, 0)
-@example(BLOCK, 9, 50, -1.0, 0)
+@example(6 * SCORES_A_BLOCK, 3, 50, -np.inf, 0)
+@example(SCORES_A_BLOCK, 9, 50, -1.0, 0)
 @example(4, 9, 50, -0.001, 0)
 @examples(60)
 @given(
-    st.integers(0, 6 * BLOCK),
-    st.integers(1, 9) | st.integers(10, BLOCK // 2),
+    st.integers(0, 6 * SCORES_A_BLOCK),
+    st.integers(1, 9) | st.integers(10, SCORES_A_BLOCK // 2),
     st.integers(1, 50),
     st.sampled_from([-np.inf, -1.0, -0.001]),
     st.integers(0, 2**32 - 1),

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemonctl import transcripts
-from mnemond.api import import_exchanges, imports
-from mnemond.api.import_exchanges import NO_DIRECTORY, PAUSED
+from mnemond.api import imports
+from mnemond.api.imports import NO_DIRECTORY, PAUSED
 from mnemond.api.types_interchange import ImportResult
 from mnemond.config.hosts import Moment
 from mnemond.config.settings import HookSettings
@@ -251,13 +251,13 @@ async def test_what_has_no_place_here_is_left_out_with_a_remark(
 async def test_a_full_queue_is_read_first_and_refused_if_that_takes_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_exchanges, "MAX_PENDING", 2)
+    monkeypatch.setattr(imports, "MAX_PENDING", 2)
     monkeypatch.setattr(imports, "EXCHANGES_AT_ONCE", 1)
     found = [SessionExchange("s", SHOP, f"2026-10-07T11:00:0{n}Z", f"Ask {n} " * 60, "Yes") for n in range(5)]
     async with desk(tmp_path) as over, trio.open_nursery() as nursery:
         await nursery.start(over.daemon.scheduler.run)
         with monkeypatch.context() as late:
-            late.setattr(import_exchanges, "ROOM_S", 0)
+            late.setattr(imports, "ROOM_S", 0)
             with pytest.raises(MnemonError) as refused:
                 await imported(over, found[:3], sessions.CODEX)
             assert refused.value.kind is BUSY

@@ -10,8 +10,10 @@ import numpy as np
 
 from mnemond.config.settings import Config
 from mnemond.config.writing import LifecycleSettings, PruningSettings
+from mnemond.jobs.graph_metrics import GraphMetrics
 from mnemond.jobs.job import Done, Job, Work
-from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, OplogTrim, Prune
+from mnemond.jobs.retention import DecayRefresh, Expire, Prune
+from mnemond.jobs.storage import OperationsExpiry, OplogTrim
 from mnemond.memory.retention import IMPORTANCE_TOLERANCE, most_at_once
 from mnemond.model.memory import MAX_US, effective_importance, parse_rfc3339
 from mnemond.store.edges import read_metrics

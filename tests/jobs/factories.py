@@ -17,8 +17,8 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.jobs.job import Done, Job
 from mnemond.jobs.scheduler import IDLE_S, JobContext, Scheduler, StoreJobRunner
 from mnemond.memory import undo
-from mnemond.memory.draft import write_rules
 from mnemond.memory.undo import Vectors
+from mnemond.memory.write import write_rules
 from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, CountUse, JobRecord
 from mnemond.model.memory import Edge, Insight, format_us
 from mnemond.model.outcomes import Maintained

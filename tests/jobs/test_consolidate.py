@@ -20,8 +20,8 @@ from mnemond.jobs.consolidate import Consolidate
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import Done
 from mnemond.jobs.resolve import ModelDeps
-from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
+from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.changes import AddInsight, PutInsight, RetireInsight
 from mnemond.model.memory import Insight, Trigger, format_us
 from mnemond.model.reviews import Resolution, Review

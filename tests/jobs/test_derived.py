@@ -20,8 +20,8 @@ from mnemond.jobs.derived import Summaries
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import Done
 from mnemond.jobs.resolve import ModelDeps
-from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.summaries import Summarize, propose_summarize, summary_text
+from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.changes import AddInsight, PutInsight, RetireInsight
 from mnemond.model.memory import SUMMARIZED, Insight, TextWithCues, derived_from, format_us
 from tests.jobs.factories import DAY_US, NOW_US, Keeping, kept

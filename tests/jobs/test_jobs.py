@@ -8,9 +8,10 @@ import pytest
 from trio.testing import MockClock
 
 from mnemond.config.settings import Config, SessionSettings
+from mnemond.jobs.graph_metrics import GraphMetrics
 from mnemond.jobs.job import Done
-from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, ReviewExpiry
-from mnemond.jobs.storage import FIRST_S, LARGE_BYTES, Backup, Checkpoint
+from mnemond.jobs.retention import DecayRefresh, Expire
+from mnemond.jobs.storage import FIRST_S, LARGE_BYTES, Backup, Checkpoint, OperationsExpiry, ReviewExpiry
 from mnemond.model.changes import ChangeSet, RetireInsight
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import Maintained

@@ -23,9 +23,9 @@ from mnemond.llm.prompts import Prompt, Prompts, release
 from mnemond.llm.reader import Answer
 from mnemond.llm.replies import unreadable
 from mnemond.memory.core_summary import Draft, propose, source_of
-from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.questions.asking import Model
 from mnemond.memory.questions.memories import COUNTS
+from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.core import CoreLine
 from mnemond.model.memory import Insight, format_us

@@ -20,9 +20,9 @@ from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import Done
 from mnemond.jobs.memory_questions import ReadMemories
 from mnemond.jobs.resolve import ModelDeps
-from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.questions.asking import Model
 from mnemond.memory.relations_seen import seen
+from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.changes import AddInsight
 from mnemond.model.memory import Insight, Scope, format_us
 from mnemond.store import relations

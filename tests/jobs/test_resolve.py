@@ -20,8 +20,8 @@ from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import Done
 from mnemond.jobs.resolve import ModelDeps, ResolveReviews
 from mnemond.llm.reader import Answer
-from mnemond.memory.draft import WriteContext, WriteRules, write_rules
 from mnemond.memory.questions import pairs
+from mnemond.memory.write import WriteContext, WriteRules, write_rules
 from mnemond.model.changes import AddInsight, ChangeSet
 from mnemond.model.memory import Insight, format_us
 from mnemond.model.reviews import OpenReview, Review, ReviewKind

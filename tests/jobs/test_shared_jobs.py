@@ -18,7 +18,7 @@ from mnemond.errors import BUSY, MnemonError
 from mnemond.extract.facts import Context, Extraction, Message
 from mnemond.extract.quotes import RuleEngine
 from mnemond.jobs import scheduler
-from mnemond.jobs.retention import GraphMetrics
+from mnemond.jobs.graph_metrics import GraphMetrics
 from mnemond.jobs.scheduler import ELSEWHERE, JobContext, Scheduler, StoreJobRunner
 from mnemond.store import shared_log
 from tests.api.shared_desks import TEAM, VARIABLE, caught_up, daemon_of

@@ -19,9 +19,9 @@ from mnemond.jobs.job import Done
 from mnemond.jobs.resolve import ModelDeps
 from mnemond.jobs.slow_path import PORTION, SlowPath
 from mnemond.llm.reader import Reader
-from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.questions.links import MOST, Found, near, propose_found
 from mnemond.memory.reviews import Resolve, propose_resolve
+from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.memory import Insight, format_us
 from mnemond.model.reviews import OpenReview, Resolution

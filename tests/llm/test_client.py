@@ -11,8 +11,9 @@ import trio
 from mnemond.config.writing import LlmSettings
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
 from mnemond.http import NoAnswerError
-from mnemond.llm.client import MAX_BYTES, target_of
+from mnemond.llm.client import target_of
 from mnemond.llm.replies import TruncatedError, UnreadableError
+from mnemond.model_servers import CHAT_BYTES
 from tests.llm.scripted import BAD, FACTS, NEVER, READABLE, Bench, Kept, Reply, Scripted, ollama_says, says, scripted
 from tests.tables import each_row
 
@@ -98,7 +99,7 @@ async def test_a_bad_answer_is_an_error_with_its_reason(name: str) -> None:
     readable = {"HTML with 200", "10 MB", "no choices", "server error"}
     assert isinstance(error, UnreadableError) == (name not in readable)
     if name == "10 MB":
-        assert f"more than {MAX_BYTES:,} bytes" in error.message
+        assert f"more than {CHAT_BYTES:,} bytes" in error.message
 
 
 async def test_of_ollama_a_reply_that_is_cut_off_is_not_repaired() -> None:

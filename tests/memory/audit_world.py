@@ -16,9 +16,10 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory import retention, revise, undo
 from mnemond.memory.compare import parted
-from mnemond.memory.draft import Draft, WriteContext, write_rules
+from mnemond.memory.draft import Draft
 from mnemond.memory.remember import prepare, propose
 from mnemond.memory.summaries import Summarize, propose_summarize, summary_text
+from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PutInsight, RemoveEdge, RetireInsight, Vector
 from mnemond.model.memory import Edge, Insight, TextWithCues, format_us
 from mnemond.model.outcomes import LinkResult, Outcome

@@ -12,7 +12,7 @@ from mnemond.api.requests import one_active
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory import links, revise
-from mnemond.memory.draft import WriteContext
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet
 from mnemond.model.memory import Edge, EdgeType, Insight, Scope, format_us
 from mnemond.model.outcomes import LinkResult, Outcome, PinResult, UnlinkResult

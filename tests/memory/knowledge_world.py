@@ -14,7 +14,7 @@ from mnemond.memory import core_summary
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Plan, planned, proposals
 from mnemond.memory.core_summary import entity_of, source_of
-from mnemond.memory.draft import Draft, write_rules
+from mnemond.memory.draft import Draft
 from mnemond.memory.exchanges import propose_queueing
 from mnemond.memory.held_texts import propose_drop, propose_keep
 from mnemond.memory.questions.relation_claims import Claim
@@ -29,6 +29,7 @@ from mnemond.memory.relations import (
 )
 from mnemond.memory.remember import prepare
 from mnemond.memory.reviews import Resolve, propose_resolve, text_of
+from mnemond.memory.write import write_rules
 from mnemond.model.changes import QueuedExchange
 from mnemond.model.core import BY_HAND, CoreLine
 from mnemond.model.memory import format_us

@@ -11,9 +11,10 @@ from mnemond.config.settings import Config
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.diff import Safeguards
-from mnemond.memory.draft import Draft, WriteContext, write_rules
+from mnemond.memory.draft import Draft
 from mnemond.memory.edge_builders import edges_of
 from mnemond.memory.remember import Prepared, decide, prepare
+from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,

@@ -11,7 +11,6 @@ import msgspec
 from mnemond.config.settings import Config
 from mnemond.errors import MnemonError
 from mnemond.memory import undo
-from mnemond.memory.draft import WriteContext, write_rules
 from mnemond.memory.relations import (
     Names,
     Point,
@@ -22,6 +21,7 @@ from mnemond.memory.relations import (
 )
 from mnemond.memory.relations_seen import seen
 from mnemond.memory.undo import Vectors
+from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.changes import AddInsight, Change, PurgeInsight, PutInsight, RetireInsight
 from mnemond.model.memory import Entity, Insight, Scope, format_us
 from mnemond.model.outcomes import Maintained, Outcome

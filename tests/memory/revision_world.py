@@ -15,7 +15,7 @@ from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import MnemonError
 from mnemond.memory import history as memory_history
 from mnemond.memory import revise, update
-from mnemond.memory.draft import WriteContext, WriteRules, write_rules
+from mnemond.memory.write import WriteContext, WriteRules, write_rules
 from mnemond.model.memory import Edge, Insight, Scope, TextWithCues
 from mnemond.model.outcomes import (
     ForgetResult,

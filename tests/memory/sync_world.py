@@ -12,10 +12,10 @@ from typing import Any, Final, Literal
 import msgspec
 
 from mnemond.api.requests import one_active
+from mnemond.api.uses import propose as counted
 from mnemond.errors import MnemonError
 from mnemond.interchange import export
 from mnemond.interchange.export import Selection
-from mnemond.memory import retention
 from mnemond.memory.entities import Decision, NameDecision, propose_names
 from mnemond.memory.feedback import Judgement, propose_judgement
 from mnemond.memory.questions.relation_claims import Claim
@@ -140,7 +140,7 @@ class Device(AuditWorld):
     # ------------------------------------------------------------ uses, relations and names
 
     def use(self, insight_id: str, times: int) -> None:
-        self.commit(retention.propose({insight_id: times}, self.identity()))
+        self.commit(counted({insight_id: times}, self.identity()))
 
     def judge(self, insight_id: str, verdict: Literal["useful", "misled"]) -> Outcome | MnemonError:
         wanted = Judgement(id=insight_id, verdict=verdict)

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from mnemond.config.settings import Config
-from mnemond.memory.draft import calibration_of, write_rules
+from mnemond.memory.write import calibration_of, write_rules
 from mnemond.store.meta import EmbedderRecord
 from tests.tables import each_row
 

@@ -12,8 +12,8 @@ from mnemond.config.settings import Config
 from mnemond.memory import consolidation
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Pairs, Plan, pair_of, planned, preview, proposals
-from mnemond.memory.draft import write_rules
 from mnemond.memory.merged_text import unkept
+from mnemond.memory.write import write_rules
 from mnemond.model.memory import Insight, Scope, Trigger
 from mnemond.text.contrast import numbers
 from tests.examples import examples

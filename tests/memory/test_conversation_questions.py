@@ -20,8 +20,7 @@ from mnemond.extract.quotes import RuleEngine
 from mnemond.llm.client import ModelReader
 from mnemond.llm.prompts import Profile, Prompt, Prompts, release
 from mnemond.llm.reader import Answer, Schema
-from mnemond.llm.replies import first_value
-from mnemond.llm.server_apis import truncated
+from mnemond.llm.replies import first_value, truncated
 from mnemond.memory.questions.asking import Answered, Model, Question
 from mnemond.memory.questions.conversations import ModelEngine, engine_of
 from tests.tables import each_row

@@ -16,8 +16,9 @@ import pytest
 from mnemond.config.settings import Config
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder
-from mnemond.memory.draft import Draft, WriteContext, write_rules
+from mnemond.memory.draft import Draft
 from mnemond.memory.remember import prepare, propose
+from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.query import Hit, Query
 from mnemond.recall.recall import recall
 from mnemond.store.database import open_database

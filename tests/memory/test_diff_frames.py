@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from mnemond.config.settings import Config
 from mnemond.memory.diff import judge, side
 from mnemond.memory.diff_frames import AGAINST, SILENT, former_terms, judged, other_slot
-from mnemond.memory.draft import write_rules
 from mnemond.memory.frame_pairs import related
 from mnemond.memory.frame_topics import CONTRADICTS, REPLACES
 from mnemond.memory.remember import CONTRADICTS as CONTRADICTING_LINK
-from mnemond.model.contradictions import among, noted
+from mnemond.memory.write import write_rules
+from mnemond.model.memory import contradicted, contradicting
 from mnemond.text.frames import frames
 from tests.memory.memories import Memories, leaning, name
 from tests.memory.statement_pairs import CONTRADICTING, KEPT, REPLACED
@@ -43,7 +43,7 @@ def test_a_contradiction_stays_and_is_named(old: str, new: str) -> None:
     decided = over.remember(new, leaning(0.6))
     assert [(each.id, each.suggestion) for each in decided.outcome.conflicts] == [(name(1), "CONFLICT")]
     assert over.alive(1)
-    assert noted(decided.added) == (name(1),)
+    assert contradicted(decided.added) == (name(1),)
     linked = [edge for edge in decided.edges("semantic") if edge.metadata == CONTRADICTING_LINK]
     assert {(edge.source_id, edge.target_id) for edge in linked} == {(name(1), name(2)), (name(2), name(1))}
 
@@ -68,7 +68,7 @@ def test_what_is_hardly_about_the_same_thing_is_no_contradiction(
     assert decided.outcome.action == "added"
     assert bool(decided.outcome.conflicts) == near
     assert bool(decided.change_set.reviews) == near
-    assert bool(noted(decided.added)) == near
+    assert bool(contradicted(decided.added)) == near
 
 
 def test_of_several_memories_the_one_that_changed_is_replaced() -> None:
@@ -136,9 +136,9 @@ def test_contradictions_are_found_among_results() -> None:
     over.remember("The office is in Berlin")
     over.remember("The office is in Munich")
     found = [over.insight(1), over.insight(2)]
-    assert among(found) == [(1, 0)]
-    assert among(found[1:]) == []
-    assert noted(found[0]) == ()
+    assert contradicting(found) == [(1, 0)]
+    assert contradicting(found[1:]) == []
+    assert contradicted(found[0]) == ()
 
 
 PIECES = (

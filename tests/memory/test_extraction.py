@@ -14,8 +14,8 @@ from mnemond.config.writing import ExtractionSettings, LifecycleSettings
 from mnemond.errors import MnemonError
 from mnemond.extract.facts import Context, Extraction, Fact, Message
 from mnemond.memory import extraction
-from mnemond.memory.draft import write_rules
 from mnemond.memory.extraction import Provenance
+from mnemond.memory.write import write_rules
 from mnemond.model.memory import Insight, Scope, format_us
 from mnemond.model.outcomes import Fate, HostFact, RememberResult
 from tests.memory.audit_world import AuditWorld, vector_for

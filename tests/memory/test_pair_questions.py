@@ -13,8 +13,8 @@ from mnemond.config.settings import Config
 from mnemond.config.writing import ExtractionSettings, LifecycleSettings
 from mnemond.memory import extraction
 from mnemond.memory.diff import judge, side
-from mnemond.memory.draft import write_rules
 from mnemond.memory.questions.pairs import Allowance, acted_on, resolution_of
+from mnemond.memory.write import write_rules
 from mnemond.model.outcomes import Fate, HostFact
 from mnemond.model.reviews import Review
 from mnemond.store import edges, reviews

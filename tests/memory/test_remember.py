@@ -10,8 +10,9 @@ import pytest
 from mnemond.config.settings import PROFILES, Config, config_from
 from mnemond.memory.compare import Moment, compare
 from mnemond.memory.diff import LITERAL, Safeguards, on_reference_scale
-from mnemond.memory.draft import WriteContext, with_reading, write_rules
+from mnemond.memory.draft import with_reading
 from mnemond.memory.remember import with_candidates
+from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import EDGE_TYPES, Scope, format_us
 from mnemond.model.outcomes import Conflict

@@ -12,8 +12,9 @@ import pytest
 from mnemond.config.settings import Config
 from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import INTERNAL, MnemonError
-from mnemond.memory.draft import Draft, WriteContext, write_rules
+from mnemond.memory.draft import Draft
 from mnemond.memory.remember import prepare, propose
+from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.changes import Vector
 from mnemond.model.memory import EDGE_TYPES, Trigger
 from mnemond.model.outcomes import ForgetResult, RememberResult

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mnemond.model.contradictions import noted
-from mnemond.model.memory import Scope, format_us
+from mnemond.model.memory import Scope, contradicted, format_us
 from tests.memory.memories import NOW_US, Memories, name
 from tests.tables import each_row
 
@@ -62,7 +61,7 @@ def test_what_does_not_hold_any_more_contradicts_nothing(ends: dict[str, str], o
     over.remember(old)
     over.change(1, **ends)
     decided = over.decided(text)
-    assert (noted(decided.added), decided.outcome.conflicts) == ((), [])
+    assert (contradicted(decided.added), decided.outcome.conflicts) == ((), [])
     assert not [edge for edge in decided.edges("semantic") if "contradicts" in edge.metadata]
 
 
@@ -71,8 +70,8 @@ def test_what_is_planned_contradicts_another_value_but_not_the_same() -> None:
     over.remember(OLD)
     over.change(1, valid_from=FUTURE)
     again, other = over.decided(OLD), over.decided(NEW)
-    assert (noted(again.added), again.outcome.conflicts) == ((), [])
-    assert (noted(other.added), [each.id for each in other.outcome.conflicts]) == ((name(1),), [name(1)])
+    assert (contradicted(again.added), again.outcome.conflicts) == ((), [])
+    assert (contradicted(other.added), [each.id for each in other.outcome.conflicts]) == ((name(1),), [name(1)])
 
 
 def test_a_contradicted_memory_that_may_not_be_replaced_is_noted() -> None:
@@ -80,11 +79,11 @@ def test_a_contradicted_memory_that_may_not_be_replaced_is_noted() -> None:
     over.remember(OLD)
     over.change(1, pinned=True)
     pinned = over.decided(NEW)
-    assert (pinned.outcome.action, noted(pinned.added)) == ("added", (name(1),))
+    assert (pinned.outcome.action, contradicted(pinned.added)) == ("added", (name(1),))
     over.change(1, pinned=False)
-    assert noted(over.decided(NEW, scope=Scope("u1")).added) == (name(1),)
-    assert noted(over.decided(NEW, created_at=FUTURE).added) == (name(1),)
-    assert noted(over.decided(NEW, created_at=PAST).added) == (name(1),)
+    assert contradicted(over.decided(NEW, scope=Scope("u1")).added) == (name(1),)
+    assert contradicted(over.decided(NEW, created_at=FUTURE).added) == (name(1),)
+    assert contradicted(over.decided(NEW, created_at=PAST).added) == (name(1),)
 
 
 def test_what_is_said_again_of_the_past_is_known() -> None:

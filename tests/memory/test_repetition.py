@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.config.settings import Config
-from mnemond.memory.draft import write_rules
+from mnemond.memory.write import write_rules
 from mnemond.model.memory import MAX_ENTITIES, MAX_TAGS, Scope
 from mnemond.model.outcomes import RememberResult, UndoResult, United
 from mnemond.store.connection import Connection

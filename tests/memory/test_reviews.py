@@ -14,8 +14,7 @@ from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.memory import reviews
 from mnemond.memory.questions import pairs
 from mnemond.memory.questions.pairs import Allowance
-from mnemond.model.contradictions import noted, without_notes
-from mnemond.model.memory import Insight, Scope, TextWithCues
+from mnemond.model.memory import Insight, Scope, TextWithCues, contradicted, without_contradictions
 from mnemond.model.outcomes import RememberResult, ResolveResult, UndoResult
 from mnemond.model.reviews import Review
 from mnemond.store import reviews as stored
@@ -109,14 +108,14 @@ def test_the_newer_one_holds(world: World) -> None:
 
 def test_both_hold_and_neither_is_doubtful_any_more(world: World) -> None:
     _, newer = disputed(world)
-    assert noted(world.insight(newer))
+    assert contradicted(world.insight(newer))
     done = world.resolve("COEXIST")
     assert (done.action, done.id) == ("NONE", None)
     assert len(world.active()) == 2
-    assert not noted(world.insight(newer))
+    assert not contradicted(world.insight(newer))
     undone = world.undo(done.op_id)
     assert isinstance(undone, UndoResult), undone
-    assert noted(world.insight(newer))
+    assert contradicted(world.insight(newer))
     assert len(world.waiting()) == 1
 
 
@@ -249,9 +248,9 @@ def test_a_common_text_keeps_every_number_and_name() -> None:
 
 def test_notes_of_other_memories_stay() -> None:
     metadata = '{"contradicts":[{"id":"a"},{"id":"b"}],"kind":"x"}'
-    assert without_notes(metadata, ["a"]) == '{"contradicts":[{"id":"b"}],"kind":"x"}'
-    assert without_notes(metadata, ["a", "b"]) == '{"kind":"x"}'
-    assert without_notes("{}", ["a"]) == "{}"
+    assert without_contradictions(metadata, ["a"]) == '{"contradicts":[{"id":"b"}],"kind":"x"}'
+    assert without_contradictions(metadata, ["a", "b"]) == '{"kind":"x"}'
+    assert without_contradictions("{}", ["a"]) == "{}"
 
 
 def test_a_decision_that_is_done_again_by_a_second_undo_is_decided(world: World) -> None:

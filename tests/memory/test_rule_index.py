@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mnemond.memory.rule_index import MAX_RULES, RuleIndex, belongs
-from mnemond.memory.rules import joined_triggers, revised_triggers
+from mnemond.memory.rules import MAX_RULES, RuleIndex, belongs, joined_triggers, revised_triggers
 from mnemond.model.memory import Enforcement, Insight, Scope, Trigger, TriggerState
 from mnemond.text.triggers import ToolCall, tool_call
 from tests.tables import each_row

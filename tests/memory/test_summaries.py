@@ -18,7 +18,7 @@ from mnemond.memory.draft import problems_of
 from mnemond.memory.summaries import Summarize, propose_summarize, summary_text
 from mnemond.model.memory import SUMMARIZED, Insight, Scope, TextWithCues, derived_from
 from mnemond.model.outcomes import RememberResult, SummarizeResult, UndoResult
-from mnemond.store import derived
+from mnemond.store import transaction
 from mnemond.store.history import is_purged
 from mnemond.text.contrast import numbers
 from tests.examples import examples
@@ -95,10 +95,10 @@ def test_a_summary_leaves_with_what_it_says_and_an_undo_brings_it_back(world: Wo
             op = world.merge(one, two).op_id
     assert done.id not in world.active()
     assert world.row(done.id).status == "superseded"
-    assert world.read(lambda it: derived.lapsed(it, 9)) == [done.id]
+    assert world.read(lambda it: transaction.lapsed(it, 9)) == [done.id]
     assert isinstance(world.undo(op), UndoResult)
     assert done.id in world.active()
-    assert world.read(lambda it: derived.lapsed(it, 9)) == []
+    assert world.read(lambda it: transaction.lapsed(it, 9)) == []
 
 
 def test_what_changes_nothing_of_the_text_leaves_it(world: World) -> None:
@@ -128,12 +128,12 @@ def test_a_purge_takes_the_summary_and_its_history_along(world: World) -> None:
 def test_forgetting_a_summary_leaves_its_sources_and_is_remembered(world: World) -> None:
     one, two, _ = world.three()
     done = world.summarize(one, two)
-    assert world.read(derived.kept_or_refused) == {frozenset({one, two})}
+    assert world.read(transaction.kept_or_refused) == {frozenset({one, two})}
     world.drop(done.id)
     assert {one, two} <= set(world.active())
-    assert world.read(derived.kept_or_refused) == {frozenset({one, two})}
+    assert world.read(transaction.kept_or_refused) == {frozenset({one, two})}
     world.drop(done.id, purge=True)
-    assert world.read(derived.kept_or_refused) == set()
+    assert world.read(transaction.kept_or_refused) == set()
 
 
 def test_both_may_be_purged_at_once(world: World) -> None:
@@ -178,7 +178,7 @@ def test_what_an_earlier_version_stored_on_the_channel_is_no_summary(world: Worl
     before, other = world.new("Ana likes tea"), world.new(INDEX)
     change = "UPDATE insights SET channel = ?, metadata = ? WHERE id = ?"
     world.engine.rewrite(lambda it: it.run(change, ("summary", None, before)))
-    assert world.read(derived.kept_or_refused) == set()
+    assert world.read(transaction.kept_or_refused) == set()
     world.drop(other, purge=True)
     assert before in world.active()
 

@@ -10,7 +10,7 @@ import pytest
 
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.memory import undo
-from mnemond.memory.draft import write_rules
+from mnemond.memory.write import write_rules
 from mnemond.model.changes import AddInsight, PurgeInsight, PutInsight, RemoveEdge, RestoreInsight, RetireInsight
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Outcome, RememberResult, UndoneMemory, UndoResult

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from mnemond.api.uses import is_used, propose
 from mnemond.index.writer import MemoryIndex
-from mnemond.memory.draft import WriteContext
-from mnemond.memory.retention import is_used, propose
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import CountUse, PurgeInsight
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import Used

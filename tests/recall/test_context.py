@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from mnemond.index.columns import time_us
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.answers import Signals
-from mnemond.model.contradictions import noting
-from mnemond.model.memory import Edge, Insight
+from mnemond.model.memory import Edge, Insight, noting_contradictions
 from mnemond.model.query import Hit
 from mnemond.recall import context as context_module
 from mnemond.recall.context import (
@@ -271,7 +270,7 @@ def test_no_memory_gets_out_of_its_line_or_over_the_budget(
 
 def test_a_contradiction_is_a_relation_from_the_newer_to_the_older() -> None:
     old, new = (
-        insight(name(number), text, metadata=noting("{}", against))
+        insight(name(number), text, metadata=noting_contradictions("{}", against))
         for number, text, against in ((1, "in Berlin", ()), (2, "in Munich", (name(1),)))
     )
     snapshot = MemoryIndex.build([(old, None), (new, None)], [], DIMENSION).snapshot

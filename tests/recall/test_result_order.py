@@ -13,8 +13,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.answers import Signals
 from mnemond.model.changes import RetireInsight
-from mnemond.model.contradictions import noting
-from mnemond.model.memory import Edge, EdgeType, Insight, Scope
+from mnemond.model.memory import Edge, EdgeType, Insight, Scope, noting_contradictions
 from mnemond.model.query import CONFIDENCES, Confidence, Hit, Intent, Order, Query
 from mnemond.recall.result_order import UNSURE, arranged, distinct, sure_hits
 from tests.examples import examples
@@ -190,7 +189,7 @@ def test_the_order_of_time_is_that_of_what_is_told_else_of_the_telling() -> None
 
 
 def noting_hit(identity: str, score: float, *older: str) -> Hit:
-    return hit(insight(identity, f"text {identity}", metadata=noting("{}", older)), score)
+    return hit(insight(identity, f"text {identity}", metadata=noting_contradictions("{}", older)), score)
 
 
 def test_the_newer_of_a_contradiction_comes_first_and_both_are_marked() -> None:
@@ -213,7 +212,7 @@ def test_without_a_contradiction_the_order_stays() -> None:
 
 def test_a_statement_of_the_past_that_was_stored_later_is_the_older_one() -> None:
     late = hit(insight("late", "in Munich", at=2), 0.7)
-    past = hit(insight("past", "in Berlin", at=1, metadata=noting("{}", ["late"])), 0.9)
+    past = hit(insight("past", "in Berlin", at=1, metadata=noting_contradictions("{}", ["late"])), 0.9)
     found = arranged(built().snapshot, [past, late], *query())
     assert ids(found) == ["late", "past"]
     assert [each.contradicts for each in found] == [("past",), ("late",)]

@@ -9,7 +9,7 @@ from mnemond.model.memory import DERIVED_FROM, SUMMARIZED, Insight
 from mnemond.model.query import Filter, Hit, Query
 from mnemond.recall.brief import select
 from mnemond.recall.recall import recall
-from mnemond.recall.summaries import with_summaries
+from mnemond.recall.result_order import with_summaries
 from tests.index.worlds import built, insight
 
 SOURCES = {

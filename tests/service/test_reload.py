@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 from structlog.testing import CapturingLogger
 
-from mnemond.api.types_daemon import HelloResult, StatusResult
+from mnemond.api.types_daemon import HELLO, STATUS
+from mnemond.api.types_memories import REMEMBER
 from mnemond.config import loading
 from mnemond.config.loading import LIVE, is_live
 from mnemond.config.reading import EmbeddingSettings
@@ -104,16 +105,14 @@ async def test_the_daemon_goes_by_what_it_took_up(tmp_path: Path) -> None:
     daemon = Daemon(
         tmp_path, Config(), CapturingLogger(), Embedders(EmbeddingSettings(provider="none"), {}, lambda: 0.0)
     )
-    await daemon._invoke("remember", b'{"content":"tea at four"}', CALL)
+    await daemon._dispatcher.invoke(REMEMBER, {"content": "tea at four"}, CALL)
     server = ServerSettings(max_connections=7, max_in_flight=3, message_timeout_s=1.5, drain_s=0.5)
     daemon.apply_settings(
         Config(server=server, lifecycle=LifecycleSettings(max_insights=1), diff=DiffSettings(limit=1))
     )
-    hello = await daemon._invoke("hello", b"{}", CALL)
-    assert isinstance(hello, HelloResult)
+    hello = await daemon._dispatcher.invoke(HELLO, {}, CALL)
     assert hello.capabilities["max_in_flight"] == 3
-    status = await daemon._invoke("status", b"{}", CALL)
-    assert isinstance(status, StatusResult)
+    status = await daemon._dispatcher.invoke(STATUS, {}, CALL)
     assert status.max_insights == 1
     assert (daemon.server.limits.message_timeout_s, daemon.server.limits.drain_s) == (1.5, 0.5)
     assert daemon.server._allowed == 7

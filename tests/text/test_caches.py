@@ -17,7 +17,7 @@ from tests.text.cache_walk import unregistered
 WITHOUT_TEXT = {
     "mnemond.config.hosts.described": "of agent programs",
     "mnemond.config.prompt_texts.shipped": "of texts of the release",
-    "mnemond.memory.draft.write_rules": "of settings and embedders",
+    "mnemond.memory.write.write_rules": "of settings and embedders",
     "mnemond.model.memory.parse_rfc3339": "of times",
     "mnemond.recall.profiles._prominence": "of a snapshot, and dropped with it; a purge makes a new one",
     "mnemond.recall.published_profiles._keywords": "of a snapshot, and dropped with it; a purge makes a new one",

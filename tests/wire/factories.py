@@ -6,18 +6,19 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import trio
 
 from mnemond import errors
 from mnemond.errors import FieldProblem, MnemonError
+from mnemond.wire.connection import Limits
 from mnemond.wire.deferred import Deferred, in_task
 from mnemond.wire.dispatch import Call, Dispatcher, Handler
 from mnemond.wire.hooks import HookHandler
-from mnemond.wire.limits import Limits
 from mnemond.wire.listener import DataDir, Listener, bind, lock, open_data_dir
-from mnemond.wire.params import Access, Method, Params
+from mnemond.wire.params import Access, Params, TypedMethod, method
 from mnemond.wire.server import Server
 
 
@@ -44,20 +45,20 @@ class Answer(msgspec.Struct, frozen=True):
     value: object
 
 
-METHODS = {
-    method.name: method
-    for method in (
-        Method("ping", Nothing, Answer, Access.READ, "Answers at once."),
-        Method("echo", Value, Answer, Access.READ, "Gives back.", ("value",)),
-        Method("subtract", Pair, Answer, Access.READ, "Takes away.", ("minuend", "subtrahend")),
-        Method("later", Value, Answer, Access.WRITE, "Answers when it is told to.", ("value",)),
-        Method("nap", Value, Answer, Access.READ, "Answers after a pass of the loop.", ("value",)),
-        Method("sleep", Value, Answer, Access.READ, "Never answers."),
-        Method("deny", Nothing, Answer, Access.READ, "Refuses."),
-        Method("boom", Nothing, Answer, Access.WRITE, "Breaks."),
-        Method("nap.boom", Nothing, Answer, Access.READ, "Breaks in a task."),
-        Method("surrogate", Nothing, Answer, Access.WRITE, "Gives a result that cannot be sent."),
-        Method("stop", Nothing, Answer, Access.CONTROL, "Asks for a stop."),
+METHODS: dict[str, TypedMethod[..., Any]] = {
+    each.name: each
+    for each in (
+        method("ping", Nothing, Answer, Access.READ, "Answers at once."),
+        method("echo", Value, Answer, Access.READ, "Gives back.", positional=("value",)),
+        method("subtract", Pair, Answer, Access.READ, "Takes away.", positional=("minuend", "subtrahend")),
+        method("later", Value, Answer, Access.WRITE, "Answers when it is told to.", positional=("value",)),
+        method("nap", Value, Answer, Access.READ, "Answers after a pass of the loop.", positional=("value",)),
+        method("sleep", Value, Answer, Access.READ, "Never answers."),
+        method("deny", Nothing, Answer, Access.READ, "Refuses."),
+        method("boom", Nothing, Answer, Access.WRITE, "Breaks."),
+        method("nap.boom", Nothing, Answer, Access.READ, "Breaks in a task."),
+        method("surrogate", Nothing, Answer, Access.WRITE, "Gives a result that cannot be sent."),
+        method("stop", Nothing, Answer, Access.CONTROL, "Asks for a stop."),
     )
 }
 
@@ -151,12 +152,8 @@ class Toys:
 
     def dispatcher(self) -> Dispatcher:
         """All of them, dispatched."""
-        return Dispatcher(
-            METHODS,
-            self.handlers(),
-            problems={"subtract": self.more_problems},
-            on_defect=lambda name, error: self.defects.append((name, error)),
-        )
+        dispatcher = Dispatcher(METHODS, on_defect=lambda name, error: self.defects.append((name, error)))
+        return dispatcher.serve(self.handlers(), problems={"subtract": self.more_problems})
 
     @staticmethod
     def more_problems(good: dict[str, object]) -> list[FieldProblem]:

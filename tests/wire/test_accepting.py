@@ -16,9 +16,9 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.wire import limits
+from mnemond.wire import connection
 from mnemond.wire import server as server_module
-from mnemond.wire.limits import SPARE, Limits, SpareDescriptors
+from mnemond.wire.connection import SPARE, Limits, SpareDescriptors
 from mnemond.wire.server import credentials
 from tests.wire.factories import Client, Served, Toys, listening, request, serving
 
@@ -109,7 +109,7 @@ class Failing:
 async def test_accepting_goes_on_after_a_failure(
     code: int, mock_clock: MockClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "_open_descriptor", lambda: None)
+    monkeypatch.setattr(connection, "_open_descriptor", lambda: None)
     toys = Toys()
     server = server_module.Server(toys.dispatcher(), Limits())
     with listening(tmp_path) as (_, listener):
@@ -147,8 +147,8 @@ async def test_spare_descriptors_that_somebody_took_are_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread that opens a file at the wrong moment gets one; what it gives back is spare once more."""
-    opened, taken = limits._open_descriptor, [False]
-    monkeypatch.setattr(limits, "_open_descriptor", lambda: None if taken[0] else opened())
+    opened, taken = connection._open_descriptor, [False]
+    monkeypatch.setattr(connection, "_open_descriptor", lambda: None if taken[0] else opened())
     toys = Toys()
     server = server_module.Server(toys.dispatcher(), Limits())
     with listening(tmp_path) as (_, listener):
@@ -249,7 +249,7 @@ async def test_a_defect_in_a_connection_ends_only_that_connection(
         staying = await served.connect()
         await staying.ask(request("ping"))
         with monkeypatch.context() as patched:
-            patched.setattr("mnemond.wire.framing.Framer.feed", broken)
+            patched.setattr("mnemond.wire.connection.Framer.feed", broken)
             first: Client = await served.connect()
             await first.send(request("ping"))
             assert await first.ended()

@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.wire.limits import Limits
+from mnemond.wire.connection import Limits
 from mnemond.wire.server import LINGER_S, MAX_LEAVING, discard
 from tests.wire.factories import Client, request, serving
 from tests.wire.test_deadlines import pass_time

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import msgspec
 import pytest
 import trio
 
@@ -10,8 +13,9 @@ from mnemond.errors import MnemonError
 from mnemond.wire.deferred import Deferred
 from mnemond.wire.dispatch import Call, ConnectionState, Dispatcher, Foreigner, Verbatim
 from mnemond.wire.jsonrpc import Request, parse
+from mnemond.wire.params import Access, Params, TypedMethod, decode_params
 from tests.tables import each_row
-from tests.wire.factories import METHODS, Answer, Nothing, Pair, Toys
+from tests.wire.factories import METHODS, Answer, Pair, Toys
 
 CALL = Call(1, 2, 3)
 
@@ -21,31 +25,72 @@ def test_the_start_fails_when_methods_and_handlers_differ() -> None:
     del handlers["ping"]
     handlers["pong"] = handlers["echo"]
     with pytest.raises(ValueError, match="differ in: ping, pong"):
-        Dispatcher(METHODS, handlers, on_defect=lambda *_: None)
+        Dispatcher(METHODS, on_defect=lambda *_: None).serve(handlers)
     with pytest.raises(ValueError, match="differ in: zzz"):
-        Dispatcher(METHODS, Toys().handlers(), problems={"zzz": lambda _: []}, on_defect=lambda *_: None)
+        Toys().dispatcher().serve(Toys().handlers(), problems={"zzz": lambda _: []})
 
 
-async def test_invoke_takes_structs_and_json() -> None:
+class Given(msgspec.Struct):
+    """Values of a client under the names of parameters."""
+
+    minuend: object
+    subtrahend: int | msgspec.UnsetType = msgspec.UNSET
+
+
+class Nested(Params, frozen=True, kw_only=True):
+    """Parameters that contain others."""
+
+    pairs: tuple[Pair, ...]
+
+
+async def test_invoke_takes_a_struct_or_values_by_name() -> None:
     dispatcher = Toys().dispatcher()
-    assert await dispatcher.invoke("subtract", Pair(minuend=3, subtrahend=1), CALL) == Answer(2)
-    assert await dispatcher.invoke("subtract", b"[3, 1]", CALL) == Answer(2)
-    assert await dispatcher.invoke("ping", None, CALL) == Answer(True)
+    assert await dispatcher.invoke(METHODS["subtract"], Pair(minuend=3, subtrahend=1), CALL) == Answer(2)
+    assert await dispatcher.invoke(METHODS["subtract"], {"minuend": 3, "subtrahend": 1}, CALL) == Answer(2)
+    assert await dispatcher.invoke(METHODS["ping"], {}, CALL) == Answer(True)
+
+
+async def test_invoke_takes_values_of_another_struct_without_those_that_are_unset() -> None:
+    async def total(_: Call, params: Nested) -> Answer:
+        return Answer([each.minuend - each.subtrahend for each in params.pairs])
+
+    total_of: TypedMethod[..., Answer] = TypedMethod("total", Nested, Answer, Access.READ, "Adds up.")
+    dispatcher = Dispatcher({"total": total_of}, on_defect=lambda *_: None).serve({"total": total})
+    assert await dispatcher.invoke(total_of, {"pairs": [Given(5), Given(4, 3)]}, CALL) == Answer([5, 1])
+    with pytest.raises(MnemonError) as caught:
+        await dispatcher.invoke(total_of, {"pairs": [Given("five")]}, CALL)
+    assert caught.value.kind is errors.INVALID_PARAMS
+
+
+@each_row(
+    "values",
+    [{}, {"minuend": "x"}, {"minuend": 1.5, "subtrahend": None}, {"minuend": 1, "third": 2}, {"minuend": math.nan}],
+)
+async def test_invoke_refuses_values_as_a_request_does(values: dict[str, object]) -> None:
+    dispatcher = Toys().dispatcher()
+    with pytest.raises(MnemonError) as caught:
+        await dispatcher.invoke(METHODS["subtract"], values, CALL)
+    with pytest.raises(MnemonError) as sent:
+        decode_params(Pair, msgspec.json.encode(values))
+    assert caught.value.kind is errors.INVALID_PARAMS
+    assert caught.value.problems
+    assert caught.value.problems == sent.value.problems
 
 
 @each_row(
     ("name", "params", "kind"),
     [
-        ("nothing", None, errors.METHOD_NOT_FOUND),
+        ("nothing", b"{}", errors.METHOD_NOT_FOUND),
         ("ping", b'{"x":1}', errors.INVALID_PARAMS),
         ("subtract", b'{"minuend":"\xff"}', errors.PARSE),
-        ("deny", Nothing(), errors.UNSUPPORTED),
+        ("deny", b"{}", errors.UNSUPPORTED),
     ],
 )
-async def test_invoke_refuses(name: str, params: bytes | None, kind: errors.Kind) -> None:
-    with pytest.raises(MnemonError) as caught:
-        await Toys().dispatcher().invoke(name, params, CALL)
-    assert caught.value.kind is kind
+def test_an_answer_is_an_error(name: str, params: bytes, kind: errors.Kind) -> None:
+    request = Request("2.0", name, msgspec.Raw(b"1"), msgspec.Raw(params))
+    reply = Toys().dispatcher().answer(request, CALL, lambda _: pytest.fail("nothing here needs a task"))
+    assert isinstance(reply, bytes)
+    assert msgspec.json.decode(reply)["error"]["code"] == kind.rpc
 
 
 async def test_cancellation_and_exit_are_no_defects() -> None:
@@ -75,7 +120,7 @@ def foreign(*, line: bytes | None = None, mcp: bool = False) -> tuple[Dispatcher
 
     answers: dict[str, Foreigner] = {"ping": empty, "listen": listen, "boom": boom}
     toys = Toys()
-    dispatcher = Dispatcher(METHODS, toys.handlers(), foreigners=answers, on_defect=lambda *_: None)
+    dispatcher = toys.dispatcher().serve(toys.handlers(), foreigners=answers)
     return dispatcher, Call(1, 2, 3, ConnectionState(mcp=mcp))
 
 

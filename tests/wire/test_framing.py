@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.wire.framing import MAX_MESSAGE_BYTES, MAX_SKIPPED, Framer
+from mnemond.wire.connection import MAX_MESSAGE_BYTES, MAX_SKIPPED, Framer
 
 LINES = st.lists(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"").strip(b" \t\r")), max_size=8)
 

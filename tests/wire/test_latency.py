@@ -62,7 +62,7 @@ def test_nothing_has_no_quantile() -> None:
 
 def dispatcher(handlers: Mapping[str, Handler], latencies: Latencies) -> Dispatcher:
     methods = {name: Method(name, Nothing, Said, Access.READ, "…") for name in handlers}
-    return Dispatcher(methods, handlers, on_defect=lambda where, error: None, latencies=latencies)
+    return Dispatcher(methods, on_defect=lambda where, error: None, latencies=latencies).serve(handlers)
 
 
 def request(method: str) -> Request:
@@ -116,13 +116,8 @@ def test_methods_of_other_protocols_count_by_their_own_names() -> None:
         return {"tools": []}
 
     latencies = Latencies(())
-    dispatcher = Dispatcher(
-        {},
-        {},
-        foreigners={"tools/list": tools},
-        on_defect=lambda *_: None,
-        latencies=latencies,
-    )
+    dispatcher = Dispatcher({}, on_defect=lambda *_: None, latencies=latencies)
+    dispatcher.serve({}, foreigners={"tools/list": tools})
     request = Request("2.0", "tools/list", msgspec.Raw(b"1"))
     assert dispatcher.answer(request, CALL, lambda _: None) == b'{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}'
     assert set(latencies.counts()) == {"tools/list"}
@@ -130,7 +125,7 @@ def test_methods_of_other_protocols_count_by_their_own_names() -> None:
 
 def test_so_do_hooks() -> None:
     latencies = Latencies(())
-    hooks = Hooks(None, Dispatcher({}, {}, on_defect=lambda *_: None, latencies=latencies))
+    hooks = Hooks(None, Dispatcher({}, on_defect=lambda *_: None, latencies=latencies))
     payload = Foreign(MnemonError(INVALID_REQUEST, "…"), message=b'{"hook_event_name":"Stop"}', whole=True)
     for _ in range(3):
         assert hooks.answer(payload, CALL, lambda _: None, 1.0) == b"{}"

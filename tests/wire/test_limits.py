@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from mnemond.config import settings
-from mnemond.wire.limits import Limits
+from mnemond.wire.connection import Limits
 
 
 def test_every_limit_that_can_be_configured_is_taken_up() -> None:

@@ -19,13 +19,12 @@ from mnemond.extract.orders import is_order
 from mnemond.index.edges import EDGE_CODES
 from mnemond.index.snapshot import Snapshot
 from mnemond.llm.reader import items_of
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.links import refuse_cycle
 from mnemond.memory.questions.asking import Question, object_schema
 from mnemond.memory.remember import LEAST_WEIGHT, causal_candidates
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import AddEdge, ChangeSet
-from mnemond.model.contradictions import noted
-from mnemond.model.memory import Edge, EdgeType, Insight
+from mnemond.model.memory import Edge, EdgeType, Insight, contradicted
 from mnemond.model.outcomes import CausalCandidate, Maintained
 from mnemond.model.reviews import OpenReview, ProposedLink
 from mnemond.store.meta import links_fact
@@ -100,7 +99,7 @@ def near(snapshot: Snapshot, insight_id: str, settings: CausalSettings) -> list[
         if at is None or at > row or each.id == it.paired_with:  # a pair is read once, for its later memory
             continue
         other = snapshot.insight(at)
-        if each.id in noted(it) or it.id in noted(other) or is_order(other.content):
+        if each.id in contradicted(it) or it.id in contradicted(other) or is_order(other.content):
             continue
         pair = Near(other, each, _shared(it, other), _mentioned(it, other) or _mentioned(other, it), at in linked)
         if each.causal_signal is not None or pair.names or pair.mentioned or each.overlap >= settings.min_overlap:

@@ -25,12 +25,13 @@ from mnemond.extract.orders import is_order
 from mnemond.index.snapshot import Snapshot
 from mnemond.llm.reader import Schema, items_of
 from mnemond.memory.cues import joined_cues
-from mnemond.memory.draft import ENFORCED, WriteContext, WriteRules, as_text, keywords_of, new_memory, reanalyse
+from mnemond.memory.draft import ENFORCED, as_text, keywords_of, new_memory, reanalyse
 from mnemond.memory.edge_builders import Relinking, relinked
 from mnemond.memory.questions import relation_claims
 from mnemond.memory.questions.asking import Question, object_schema
 from mnemond.memory.questions.relation_claims import Claim
 from mnemond.memory.relations import claimed_in, outdated
+from mnemond.memory.write import WriteContext, WriteRules
 from mnemond.model.changes import Change, ChangeSet, PutInsight
 from mnemond.model.memory import MAX_CUE, MAX_ENTITIES, MAX_ENTITY, NOTE, Cue, EdgeType, Entity, Insight
 from mnemond.model.outcomes import Maintained

@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync import knowledge, memories, passages, uses
 from mnemond.memory.sync.groups import without_ahead
 from mnemond.memory.sync.union import METHOD, Report, Union
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import ChangeSet
 from mnemond.model.sync import (
     AHEAD_US,

@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync.records import name_key, relation_key
 from mnemond.memory.sync.union import METHOD, Union, as_here, files_anew, is_purged
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import Entity, parse_rfc3339
 from mnemond.model.relations import (

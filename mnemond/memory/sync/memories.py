@@ -9,7 +9,6 @@ from typing import Any, Final, cast
 import msgspec
 
 from mnemond.memory.compare import parted
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.edge_builders import ALL
 from mnemond.memory.sync.groups import (
     GROUPS,
@@ -28,6 +27,7 @@ from mnemond.memory.sync.groups import (
 )
 from mnemond.memory.sync.union import Union, as_here
 from mnemond.memory.update import REBUILT
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from mnemond.memory.draft import WriteContext
 from mnemond.memory.sync import guard
 from mnemond.memory.sync.union import Union, files_anew
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import ChangeSet
 from mnemond.model.passages import DropPassage, KeepPassage, Passage, PassageChange, RestorePassage
 from mnemond.model.sync import RANKS, Known, Record, SyncedRow, later_stamp

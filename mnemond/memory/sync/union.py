@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from mnemond.memory.draft import WriteContext
+from mnemond.memory.write import WriteContext
 from mnemond.model.changes import Change, ChangeSet
 from mnemond.model.outcomes import Maintained
 from mnemond.model.passages import PassageChange

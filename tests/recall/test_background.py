@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.embed.background import Scale, scale_of
 from mnemond.embed.registry import DEFAULT, NAMES
 from mnemond.index.arrays import Floats
+from mnemond.recall.default_profile import Scale, scale_of
 from mnemond.text.languages import Language
 
 LANGUAGES: tuple[Language, ...] = ("en", "de", "zh")
