@@ -99,7 +99,7 @@ from mnemond.store.verify import Examiner
 from mnemond.text import resources
 from mnemond.wire.deferred import Completions
 from mnemond.wire.dispatch import Boundary, Call, Dispatcher, Latencies, handlers_of
-from mnemond.wire.limits import Limits
+from mnemond.wire.limits import Limits, raise_descriptor_limit
 from mnemond.wire.listener import Listener, adopt, bind, lock, open_data_dir
 from mnemond.wire.params import SERVER_VERSION
 from mnemond.wire.server import Server
@@ -131,6 +131,7 @@ class Daemon:
             warn=self._warn,
             search=config.vector,
             environment=os.environ if loaded is None else loaded.sources.environment,
+            most=self._allowed_stores,
         )
         identities = Identities(clock, ids)
         self.projects = Projects()
@@ -151,9 +152,11 @@ class Daemon:
         self.followers = Followers(self._boundary)
         self.exchanges = ExchangeQueue(identities, self._exchange_kept)
         attending = StoreListeners(
-            self.embedding_worker, self.scheduler, self.feed, self.followers, self._reload_embedder
+            self.embedding_worker, self.scheduler, self.feed, self.followers, self._reload_embedder, self.uses
         )
         self.open_stores = OpenStores(self.stores, supply, self.settings, attending, self.scheduler.used)
+        self.stores.on_exclusive.append(self.scheduler.forget)
+        self.scheduler.open_store = self.open_stores.open_for_job
         self._briefs = Briefs(self.open_stores, clock)
         self._prompts = PromptFiles(data_dir, self._warn)
         self._compiled_rules = CompiledRules()
@@ -173,6 +176,9 @@ class Daemon:
         self.server = Server(self._dispatcher, Limits.of(config.server), self._agents.at)
         self.feed.send, self.server.between_requests = self.server.send_event, loop.run_pending
         self.server.on_takes_events, self.server.on_closed = self.feed.pump, self.feed.unsubscribe_all
+
+    def _allowed_stores(self) -> int:
+        return self.server.limits.allowed_stores()
 
     def _build_reader(
         self, data_dir: Path, settings: LlmSettings, environment: Mapping[str, str], clock: SystemClock
@@ -448,8 +454,9 @@ def run(data_dir: Path, logs: Logs, overrides: CliOverrides = NO_OVERRIDES) -> N
 
 
 def harden_process() -> None:
-    """Make files private, and write no core file, which would contain memories."""
+    """Make files private, and write no core file, which would contain memories. Raise the limit of open files."""
     os.umask(0o077)
+    raise_descriptor_limit()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -51,9 +51,10 @@ def open_database(
     search: VectorSettings | None = None,
     *,
     in_slices: bool = False,
+    kept: MemoryIndex | None = None,
 ) -> Opened:
     """Open or create the store at `path` and load its index; `in_slices`: leave most passages to `load_passages` of the
-    engine.
+    engine. `kept`: the index of the file as it is, which need not be loaded then.
 
     A store without memories and without an embedder gets the one of `choose_embedder`; every other keeps its own.
     Raises MnemonError: UNSUPPORTED for a file of another version or program, STORAGE when the file system has no
@@ -78,7 +79,7 @@ def open_database(
             embedder = _embedder_of(connection, choose_embedder)
             wrong = _expire_outcomes(connection, now_us)
         unreadable: list[Unreadable] = []
-        index = load_index(connection, embedder, search, unreadable, in_slices=in_slices)
+        index = kept or load_index(connection, embedder, search, unreadable, in_slices=in_slices)
         return Opened(connection, index, embedder, StoreFiles(path), reason, wrong, tuple(unreadable), in_slices)
     except BaseException:
         connection.close()

@@ -104,6 +104,14 @@ def log_bytes(path: Path) -> int:
     return 0 if status is None else status.st_size
 
 
+def state_at_rest(path: Path) -> tuple[int, ...] | None:
+    """Return what changes with every write to a closed database; None if some of its content is in a log."""
+    status = _status(path)
+    if status is None or log_bytes(path):
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
 class FileFigures(msgspec.Struct, frozen=True):
     """Bytes of the database, of its log, and of its free pages; rows by state, and active ones by type."""
 

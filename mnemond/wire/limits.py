@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -14,8 +16,6 @@ from mnemond.config.settings import ServerSettings
 class Limits(ServerSettings, frozen=True, kw_only=True):
     """The settings of the server, and bounds that are not configurable. Depth and batch length are in the protocol."""
 
-    reserved_descriptors: int = 64
-    """Files of the process's limit that are kept for databases and models."""
     unsent_bytes: int = 4 << 20
     """Replies waiting for one slow reader; beyond it nothing more is read from it."""
     batch_bytes: int = 16 << 20
@@ -41,11 +41,43 @@ class Limits(ServerSettings, frozen=True, kw_only=True):
         return self.hook_deadline_ms / 1000
 
     def allowed_connections(self) -> int:
-        """`max_connections`, or fewer if the process may not open so many files."""
-        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if files == resource.RLIM_INFINITY:
-            return self.max_connections
-        return max(1, min(self.max_connections, files - self.reserved_descriptors))
+        """Return `max_connections`, or half of the files that the process may open if that is less."""
+        return max(1, min(self.max_connections, _free_descriptors() // 2))
+
+    def allowed_stores(self) -> int:
+        """Return `max_open_stores`, or fewer if the connections do not leave so many files. A quarter more may be open
+        while all are in use."""
+        left = _free_descriptors() - self.allowed_connections()
+        return max(1, min(self.max_open_stores, left // STORE_DESCRIPTORS * 4 // 5))
+
+
+RESERVED_DESCRIPTORS: Final = 64
+"""Files of the process's limit that are kept for models, backups and the rest; of a limit below 256 a quarter, at least
+half of this."""
+
+STORE_DESCRIPTORS: Final = 5
+"""Files of an open store: its database, which SQLite opens twice, the log and the log's index, the high-water mark."""
+
+
+def _free_descriptors() -> int:
+    """Return how many files connections and stores may use together."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return files - min(RESERVED_DESCRIPTORS, max(RESERVED_DESCRIPTORS // 2, files // 4))
+
+
+def raise_descriptor_limit() -> None:
+    """Let this process open as many files as it may. macOS refuses its own hard limit, which is none."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for wanted in (hard, MACOS_OPEN_MAX):
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            return
+
+
+MACOS_OPEN_MAX: Final = 10_240
+"""OPEN_MAX in sys/syslimits.h of macOS, above which setrlimit(2) fails there."""
 
 
 class Counters(msgspec.Struct):

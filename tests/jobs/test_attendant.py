@@ -150,10 +150,10 @@ async def test_what_a_run_left_has_waited_already(tmp_path: Path, mock_clock: Mo
         toy.left = 5
         await over.pass_time(HOUR_S - 1)
         for _ in range(int(PATIENCE_S) + 1):
-            over.attendant.used()
+            over.scheduler.used("default")
             await over.pass_time(1)
         assert len(toy.runs) == 1 + 1 + 5
-        over.attendant.used()
+        over.scheduler.used("default")
         await over.pass_time(1)
         assert len(toy.runs) == 7
 
