@@ -205,6 +205,7 @@ class StoreRegistry:
         self._stores: dict[str, Store] = {}
         self._opening: dict[str, _Opening] = {}
         self._most = most
+        self._entrance = trio.Lock()
         self._moving = 0
         """Stores that are being opened or closed."""
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
@@ -376,14 +377,15 @@ class StoreRegistry:
         return False
 
     async def _room(self) -> None:
-        """Wait until one more store may be open. Raises MnemonError(BUSY)."""
-        ends = trio.current_time() + ROOM_S
-        while len(self._stores) + self._moving >= (most := self._most()) + max(1, most // MORE):
-            if not await self._close_unused():
-                if trio.current_time() >= ends:
-                    sentence = f"{len(self._stores):,} stores are in use at once, as many as may be open"
-                    raise rejected(BUSY, sentence, "repeat in a moment; server.max_open_stores, and `ulimit -n`")
-                await trio.sleep(ROOM_POLL_S)
+        """Wait until one more store may be open; who came first is first. Raises MnemonError(BUSY)."""
+        with trio.move_on_after(ROOM_S):
+            async with self._entrance:
+                while len(self._stores) + self._moving >= (most := self._most()) + max(1, most // MORE):
+                    if not await self._close_unused():
+                        await trio.sleep(ROOM_POLL_S)
+                return
+        sentence = f"{len(self._stores):,} stores are in use at once, as many as may be open"
+        raise rejected(BUSY, sentence, "repeat in a moment; server.max_open_stores, and `ulimit -n`")
 
     async def create(self, name: str, share: Cursor | None = None, visibility: Visibility | None = None) -> bool:
         """Make a store and open it; return True if it is new. `share`: it is a cache of that log, with this
