@@ -522,6 +522,7 @@ class _Process:
         async with trio.open_nursery() as nursery:
             await nursery.start(_stop_on_signals, daemon)
             await nursery.start(reload.on_hangup, daemon.stop)
+            await nursery.start(daemon.stores.run)
             await nursery.start(daemon.embedding_worker.run)
             await nursery.start(daemon.uses.run)
             await nursery.start(daemon.scheduler.run)

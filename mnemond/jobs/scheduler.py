@@ -411,10 +411,6 @@ def _stopping() -> MnemonError:
     )
 
 
-def _at(found: tuple[str, float]) -> float:
-    return found[1]
-
-
 class Scheduler:
     """Starts and stops the runners of all open stores, and opens closed ones for their jobs. For the event loop's
     thread; `run` owns the tasks."""
@@ -424,6 +420,8 @@ class Scheduler:
         self._means = means
         self._attendants: dict[str, StoreJobRunner] = {}
         self._closed: dict[str, JobSchedule] = {}
+        self._open_at: dict[str, float] = {}
+        """When a closed store is to be opened for its jobs, see `JobSchedule.open_at`."""
         self._closed_changed = trio.Event()
         self.open_store: Callable[[str], Awaitable[None]] | None = None
         """Opens a store of which jobs are due. Raises MnemonError."""
@@ -445,7 +443,8 @@ class Scheduler:
         """Open closed stores whose jobs are due, one at a time."""
         while True:
             self._closed_changed = trio.Event()
-            name, at = min(((name, it.open_at()) for name, it in self._closed.items()), key=_at, default=("", math.inf))
+            name = min(self._open_at, key=self._open_at.__getitem__, default="")
+            at = self._open_at.get(name, math.inf)
             if self.open_store is None or at > trio.current_time():
                 with trio.move_on_at(at):
                     await self._closed_changed.wait()
@@ -457,6 +456,7 @@ class Scheduler:
                 for entry in agenda.entries:
                     if entry.due <= trio.current_time():
                         entry.postpone(error.message, trio.current_time(), OPEN_AGAIN_S)
+                self._note_closed(name, agenda)
             if (runner := self._attendants.get(name)) is not None:
                 await runner.until_resting()
 
@@ -468,7 +468,8 @@ class Scheduler:
 
     def attach(self, store: Store) -> None:
         """Start the runner of an opened store."""
-        agenda = self._closed.pop(store.name, None) or JobSchedule(self.jobs)
+        agenda = self._closed.get(store.name) or JobSchedule(self.jobs)
+        self.forget(store.name)
         attendant = self._attendants[store.name] = StoreJobRunner(store, agenda, self._means)
         if self._nursery is not None and not self._ended:
             self._nursery.start_soon(attendant.attend)
@@ -485,12 +486,18 @@ class Scheduler:
             attendant.leave()
             if attendant.agenda.is_known:
                 attendant.agenda.closed_until = trio.current_time() + CLOSED_S
-                self._closed[name] = attendant.agenda
-                self._closed_changed.set()
+                self._note_closed(name, attendant.agenda)
+
+    def _note_closed(self, name: str, agenda: JobSchedule) -> None:
+        before = min(self._open_at.values(), default=math.inf)
+        self._closed[name], self._open_at[name] = agenda, agenda.open_at()
+        if self._open_at[name] < before:
+            self._closed_changed.set()
 
     def forget(self, name: str) -> None:
-        """Forget when jobs of a closed store are due: it is removed, or replaced by another."""
+        """Forget when jobs of a closed store are due: it is opened, removed, or replaced by another."""
         self._closed.pop(name, None)
+        self._open_at.pop(name, None)
 
     def _agenda(self, name: str) -> JobSchedule | None:
         attendant = self._attendants.get(name)
@@ -506,9 +513,10 @@ class Scheduler:
         if (agenda := self._agenda(store)) is not None:
             agenda.used_at = trio.current_time()
             agenda.by_name[job].hurry(agenda.used_at)
-            self._closed_changed.set()
             if store in self._attendants:
                 self._attendants[store].wake()
+            else:
+                self._note_closed(store, agenda)
 
     def of(self, name: str) -> StoreJobRunner:
         """Return the runner of an open store. Raises MnemonError(STOPPING) if none runs."""

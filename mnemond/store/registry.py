@@ -206,6 +206,7 @@ class StoreRegistry:
         self._opening: dict[str, _Opening] = {}
         self._most = most
         self._entrance = trio.Lock()
+        self._opened = trio.Event()
         self._moving = 0
         """Stores that are being opened or closed."""
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
@@ -376,6 +377,14 @@ class StoreRegistry:
             return True
         return False
 
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Close unused stores while more are open than may be, until cancelled."""
+        task_status.started()
+        while True:
+            self._opened = trio.Event()
+            if not (len(self._stores) > self._most() and await self._close_unused()):
+                await self._opened.wait()
+
     async def _room(self) -> None:
         """Wait until one more store may be open; who came first is first. Raises MnemonError(BUSY)."""
         with trio.move_on_after(ROOM_S):
@@ -440,8 +449,7 @@ class StoreRegistry:
             raise
         finally:
             self._moving -= 1
-        while len(self._stores) > self._most() and await self._close_unused():
-            pass
+        self._opened.set()
         return store
 
     def _open_shared(self, share: Cursor, visibility: Visibility | None, name: str, path: Path) -> Store:
