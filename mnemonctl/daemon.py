@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -187,13 +187,38 @@ def spawn(directory: Path, wait: float) -> Running:
 
 
 def stop(directory: Path) -> int | None:
-    """Stop the daemon and wait until it has left. Return its pid, None if none ran. Raises MnemonError."""
+    """Stop the daemon, after a start that is under way, and wait until it has left. Return its pid, None if none ran.
+    Raises MnemonError."""
+    if not directory.is_dir():
+        return None
+    with ExitStack() as held:
+        if os.access(directory, os.W_OK):  # nobody starts one in a directory that cannot be written
+            held.enter_context(starting(directory, START_S + STOP_S))
+        return end(directory)
+
+
+def end(directory: Path) -> int | None:
+    """As `stop`, for who holds the start lock. A daemon that does not take the request gets a signal."""
+
+    def ask() -> int | bool | None:
+        try:
+            return rpc.call(directory, "daemon.stop", {}, _Stopping, STOP_S).pid
+        except rpc.NotRunningError:
+            return files.is_unlocked(directory / "lock") or None  # None: it has the lock, and does not listen yet
+
+    refusal = MnemonError(
+        UNREACHABLE,
+        f"a process holds {directory / 'lock'} and does not listen",
+        hint=f"Its log: {files.log_path(directory)}",
+    )
     try:
-        pid = rpc.call(directory, "daemon.stop", {}, _Stopping, STOP_S).pid
-    except rpc.NotRunningError:
-        if files.is_unlocked(directory / "lock"):
-            return None
-        raise
+        pid = _poll(ask, START_S)
+    except MnemonError as error:
+        pid, refusal = None, error
+    if pid is True:
+        return None
+    if pid is None and (files.suspended(directory) or (pid := files.terminate(directory)) is None):
+        raise refusal
     if _poll(lambda: files.is_unlocked(directory / "lock") or None, STOP_S) is None:
         message = f"mnemond (pid {pid}) was asked to stop but is still there after {STOP_S:g} s"
         hint = f"Its log: {files.log_path(directory)}; as a last resort: kill {pid}"
@@ -221,7 +246,7 @@ def restart(directory: Path, wait: float = START_S) -> Running:
     """Stop the daemon, if one runs, and start it again. One that could not start again is not stopped."""
     with starting(directory, wait + STOP_S):
         check(directory)
-        stop(directory)
+        end(directory)
         return launch(directory, wait)
 
 
@@ -234,7 +259,7 @@ def replace_outdated(directory: Path) -> Replaced | None:
         if running is None or not running.outdated:
             return None
         check(directory)
-        stop(directory)
+        end(directory)
         return Replaced(running.version, launch(directory, start_wait(os.environ)).version)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -165,17 +167,56 @@ def is_unlocked(path: Path) -> bool:
     return True
 
 
+def _lock_holder(directory: Path) -> int | None:
+    """Return the pid of the daemon of a data directory, None if there is none.
+
+    Raises OSError, ValueError, MnemonError if it cannot be found out.
+    """
+    path = directory / "lock"
+    pid = int(read_regular(path, MAX_PID, os.O_NOFOLLOW)[:MAX_PID])
+    return None if is_unlocked(path) else pid  # of one that is gone, another process may have the pid by now
+
+
 def suspended(directory: Path) -> int | None:
     """Return the pid of the daemon of a data directory if a signal has suspended it (SIGSTOP, ^Z, a debugger); None if
     it runs, if there is none, or if that cannot be found out."""
-    path = directory / "lock"
     try:
-        pid = int(read_regular(path, MAX_PID, os.O_NOFOLLOW)[:MAX_PID])
-        if is_unlocked(path):  # the pid of one that is gone, which another process may have by now
-            return None
-        return pid if _state(pid)[:1] in SUSPENDED else None
+        pid = _lock_holder(directory)
+        return pid if pid is not None and _state(pid)[:1] in SUSPENDED else None
     except (OSError, ValueError, MnemonError, subprocess.SubprocessError):
         return None
+
+
+def terminate(directory: Path) -> int | None:
+    """Send SIGTERM to the daemon of a data directory and return its pid; None if there is none, or if the process of
+    that pid may be another: the lock may be held in another container."""
+    try:
+        pid = _lock_holder(directory)
+        if pid is None:
+            return None
+        if sys.platform != "linux":
+            if "mnemond" in _ps(pid, "args="):
+                os.kill(pid, signal.SIGTERM)
+                return pid
+            return None
+        process = os.pidfd_open(pid)
+        try:
+            lock = os.stat(directory / "lock")
+            if not any(os.path.samestat(lock, opened) for opened in _opened(pid)):
+                return None
+            signal.pidfd_send_signal(process, signal.SIGTERM)
+            return pid
+        finally:
+            os.close(process)
+    except (OSError, ValueError, MnemonError, subprocess.SubprocessError):
+        return None
+
+
+def _opened(pid: int) -> Iterator[os.stat_result]:
+    """Yield the files that a process has open (proc(5)). Raises OSError."""
+    for path in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            yield path.stat()
 
 
 def _state(pid: int) -> str:
@@ -183,8 +224,12 @@ def _state(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].strip()
     except FileNotFoundError:
-        line = ["/bin/ps", "-o", "state=", "-p", str(pid)]
-        return subprocess.run(line, capture_output=True, text=True, timeout=PS_S, check=True).stdout.strip()  # noqa: S603
+        return _ps(pid, "state=")
+
+
+def _ps(pid: int, column: str) -> str:
+    line = ["/bin/ps", "-o", column, "-p", str(pid)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=PS_S, check=True).stdout.strip()  # noqa: S603
 
 
 def claim_stamp(path: Path, seconds: float) -> bool:
