@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import _socket
 import os
 import re
+import socket
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +30,7 @@ from mnemond.errors import (
     Kind,
     MnemonError,
 )
+from mnemond.wire.listener import unwritable
 
 START_S = 10.0
 """Seconds a daemon may take until it answers; $MNEMON_START_WAIT or --wait change it. A first start compiles its
@@ -124,7 +128,9 @@ def _poll(look: Callable[[], T | None], seconds: float) -> T | None:
 
 @contextmanager
 def starting(directory: Path, seconds: float) -> Iterator[None]:
-    """Hold the lock by which one client at a time starts or restarts the daemon. Raises MnemonError(BUSY)."""
+    """Hold the lock by which one client at a time starts or restarts the daemon. Raises MnemonError: BUSY, DATA_DIR."""
+    if directory.is_dir() and (refusal := unwritable(directory)) is not None:
+        raise refusal
     files.make_private(directory)
     with files.private_file(directory / "start.lock") as descriptor:
         if not _poll(lambda: files.try_lock(descriptor) or None, seconds):
@@ -183,6 +189,31 @@ def spawn(directory: Path, wait: float) -> Running:
     raise MnemonError(UNREACHABLE, message + (f"; its last words: {words}" if words else ""), hint=hint)
 
 
+def connect_to_reader(directory: Path, wait: float) -> _socket.socket:
+    """Start a process that reads a data directory which cannot be written, and ends with the connection returned, the
+    only one. Raises MnemonError."""
+    with (
+        tempfile.TemporaryDirectory() as private,
+        tempfile.TemporaryFile() as output,
+        socket.socket(socket.AF_UNIX) as listening,
+    ):
+        listening.bind(f"{private}/sock")
+        listening.listen()
+        connection = fast.connect(f"{private}/sock", wait)
+        child = subprocess.Popen(  # noqa: S603 - see `spawn`
+            [*service.daemon_command(directory), "--listening", str(listening.fileno())], cwd="/",
+            pass_fds=(listening.fileno(),), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+        )  # fmt: skip
+        found = _poll(lambda: _probe_starting(Path(private)) or child.poll(), wait)
+        if isinstance(found, Running):
+            return connection
+        connection.close()
+        child.kill()
+        output.seek(0)
+        said = output.read(MAX_SAID).decode("utf-8", "replace")
+        raise start_failure("the memories cannot be read:", said, child.wait(), directory, "See: mnemonctl doctor")
+
+
 # ------------------------------------------------------------------ stop, restart
 
 
@@ -192,7 +223,7 @@ def stop(directory: Path) -> int | None:
     if not directory.is_dir():
         return None
     with ExitStack() as held:
-        if os.access(directory, os.W_OK):  # nobody starts one in a directory that cannot be written
+        if unwritable(directory) is None:  # else nobody starts one in it
             held.enter_context(starting(directory, START_S + STOP_S))
         return end(directory)
 
@@ -264,6 +295,9 @@ def replace_outdated(directory: Path) -> Replaced | None:
 
 
 # ------------------------------------------------------------------ why a daemon did not start
+
+MAX_SAID = 65_536
+"""Bytes that are read of what a process said that does not start."""
 
 MAX_PROBLEMS = 10
 """Problems of a configuration that are shown."""

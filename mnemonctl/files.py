@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import signal
@@ -53,11 +54,13 @@ def make_private(directory: Path) -> None:
 
 @contextmanager
 def private_file(path: Path, flags: int = os.O_RDWR, dir_fd: int | None = None) -> Iterator[int]:
-    """Open a file, created 0600 if it is not there, and yield its descriptor. Raises MnemonError."""
+    """Open a file, created 0600 if it is not there, and yield its descriptor; `dir_fd`: of its directory. Raises
+    MnemonError."""
     try:
-        descriptor = open_regular(path, flags | os.O_CREAT | os.O_NOFOLLOW, dir_fd)
+        descriptor = open_regular(path if dir_fd is None else path.name, flags | os.O_CREAT | os.O_NOFOLLOW, dir_fd)
     except OSError as error:
-        raise MnemonError(DATA_DIR, f"cannot write {path}: {error.strerror}") from None
+        hint = f"chmod u+w {path} {path.parent}" if error.errno == errno.EACCES else None
+        raise MnemonError(DATA_DIR, f"cannot write {path}: {error.strerror}", hint=hint) from None
     try:
         yield descriptor
     finally:
@@ -111,7 +114,7 @@ def log_file(directory: Path) -> Iterator[int]:
     except OSError as error:
         raise MnemonError(DATA_DIR, f"cannot use the log directory {folder}: {error.strerror}") from None
     try:
-        with private_file(Path(log_path(directory).name), os.O_WRONLY | os.O_APPEND, folder_fd) as descriptor:
+        with private_file(log_path(directory), os.O_WRONLY | os.O_APPEND, folder_fd) as descriptor:
             yield descriptor
     finally:
         os.close(folder_fd)

@@ -190,17 +190,19 @@ class StoreRegistry:
         search: VectorSettings | None = None,
         environment: Mapping[str, str] | None = None,
         most: Callable[[], int] = lambda: sys.maxsize,
+        read_only: bool = False,
     ) -> None:
         """`choose_embedder` is called in the thread that makes a store; `search`: how vectors are searched;
-        `environment` has the connection strings of shared stores; `most` returns how many stores may be open."""
+        `environment` has the connection strings of shared stores; `most` returns how many stores may be open;
+        `read_only`: nothing is made or written, as no lock is held."""
         self._root = data_dir / "data"
         self._active = ActiveName(data_dir, warn)
         self._choose_embedder = choose_embedder
         self._environment = {} if environment is None else environment
-        self._ballast = Ballast(data_dir)
+        self._ballast = None if read_only else Ballast(data_dir)
         self._open = partial(
             open_store, choose_embedder=choose_embedder, now_us=now_us, loop=loop, on_defect=on_defect,
-            search=search, ballast=self._ballast, environment=environment,
+            search=search, ballast=self._ballast, environment=environment, read_only=read_only,
         )  # fmt: skip
         self._stores: dict[str, Store] = {}
         self._opening: dict[str, _Opening] = {}
@@ -459,6 +461,8 @@ class StoreRegistry:
     def _open_blocking(self, name: str, path: Path, *, kept: _Kept | None = None, share: Cursor | None = None) -> Store:
         index = kept.memories if kept is not None and kept.state == files.state_at_rest(path) else None
         opening = partial(self._open, kept=index, share=share)
+        if self._ballast is None:
+            return opening(name, path)
         make_directory(path.parent.parent)
         make_directory(path.parent)
         self._ballast.make()

@@ -536,10 +536,11 @@ def open_store(
     environment: Mapping[str, str] | None = None,
     share: Cursor | None = None,
     kept: MemoryIndex | None = None,
+    read_only: bool = False,
 ) -> Store:
     """Open `path` (blocking: call it from a worker thread); `start` starts its writer. `environment` has the connection
     strings of shared stores; with `share` the store, which is empty, becomes one, and what others have is loaded.
-    `kept`: the index of the file as it is.
+    `kept`: the index of the file as it is. `read_only`: write nothing, even where that is possible.
 
     Raises MnemonError, SqliteError.
     """
@@ -547,7 +548,7 @@ def open_store(
     choose = choose_embedder if share is None else partial(embedder_of_shared, share, known, choose_embedder)
 
     def open_it(kept: MemoryIndex | None = None) -> Opened:
-        return open_database(path, choose, now_us(), vfs, search, in_slices=True, kept=kept)
+        return open_database(path, choose, now_us(), vfs, search, in_slices=True, kept=kept, read_only=read_only)
 
     engine = Engine(open_it(kept), reopen=open_it, on_defect=on_defect, ballast=ballast, path=path)
     store = Store(name, path, engine, Writer(engine, loop, on_defect))

@@ -74,6 +74,10 @@ class Server:
         """Return once a stop was requested."""
         await self._stop.wait()
 
+    async def emptied(self) -> None:
+        """Return once no client is connected any more."""
+        await self._emptied.wait()
+
     def apply_settings(self, limits: Limits) -> None:
         """Use these limits from now on; a connection keeps those it began with."""
         self.limits = limits
