@@ -441,7 +441,13 @@ class Store:
 
     async def counts(self) -> tuple[dict[str, int], int, Backlog]:
         """Count the insights in each state, the lines of the log, and the queued exchanges. Raises MnemonError."""
-        return await self.read(lambda it: (insights.count_by_status(it), operations.count_lines(it), backlog(it)))
+
+        def count(connection: Connection) -> tuple[dict[str, int], int, Backlog]:
+            active = self.snapshot.live + len(self.unreadable)
+            by_status = ({"active": active} if active else {}) | insights.count_retired(connection)
+            return by_status, operations.count_lines(connection), backlog(connection)
+
+        return await self.read(count)
 
     def start(self) -> None:
         """Start the writer; until then `discard` closes the store."""
