@@ -164,7 +164,7 @@ class _Kept(NamedTuple):
 MORE: Final = 4
 """Of so many stores that may be open, one more may be while all of them are in use."""
 
-ROOM_S: Final = 5.0
+ROOM_S: Final = 20.0
 """Seconds that opening a store waits while as many as may be open are in use."""
 
 ROOM_POLL_S: Final = 0.01
