@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import _socket
 import os
 import re
+import socket
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,6 +30,7 @@ from mnemond.errors import (
     Kind,
     MnemonError,
 )
+from mnemond.wire.listener import unwritable
 
 START_S = 10.0
 """Seconds a daemon may take until it answers; $MNEMON_START_WAIT or --wait change it. A first start compiles its
@@ -124,7 +128,9 @@ def _poll(look: Callable[[], T | None], seconds: float) -> T | None:
 
 @contextmanager
 def starting(directory: Path, seconds: float) -> Iterator[None]:
-    """Hold the lock by which one client at a time starts or restarts the daemon. Raises MnemonError(BUSY)."""
+    """Hold the lock by which one client at a time starts or restarts the daemon. Raises MnemonError: BUSY, DATA_DIR."""
+    if directory.is_dir() and (refusal := unwritable(directory)) is not None:
+        raise refusal
     files.make_private(directory)
     with files.private_file(directory / "start.lock") as descriptor:
         if not _poll(lambda: files.try_lock(descriptor) or None, seconds):
@@ -183,17 +189,67 @@ def spawn(directory: Path, wait: float) -> Running:
     raise MnemonError(UNREACHABLE, message + (f"; its last words: {words}" if words else ""), hint=hint)
 
 
+def connect_to_reader(directory: Path, wait: float) -> _socket.socket:
+    """Start a process that reads a data directory which cannot be written, and ends with the connection returned, the
+    only one. Raises MnemonError."""
+    with (
+        tempfile.TemporaryDirectory() as private,
+        tempfile.TemporaryFile() as output,
+        socket.socket(socket.AF_UNIX) as listening,
+    ):
+        listening.bind(f"{private}/sock")
+        listening.listen()
+        connection = fast.connect(f"{private}/sock", wait)
+        child = subprocess.Popen(  # noqa: S603 - see `spawn`
+            [*service.daemon_command(directory), "--listening", str(listening.fileno())], cwd="/",
+            pass_fds=(listening.fileno(),), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+        )  # fmt: skip
+        found = _poll(lambda: _probe_starting(Path(private)) or child.poll(), wait)
+        if isinstance(found, Running):
+            return connection
+        connection.close()
+        child.kill()
+        output.seek(0)
+        said = output.read(MAX_SAID).decode("utf-8", "replace")
+        raise start_failure("the memories cannot be read:", said, child.wait(), directory, "See: mnemonctl doctor")
+
+
 # ------------------------------------------------------------------ stop, restart
 
 
 def stop(directory: Path) -> int | None:
-    """Stop the daemon and wait until it has left. Return its pid, None if none ran. Raises MnemonError."""
+    """Stop the daemon, after a start that is under way, and wait until it has left. Return its pid, None if none ran.
+    Raises MnemonError."""
+    if not directory.is_dir():
+        return None
+    with ExitStack() as held:
+        if unwritable(directory) is None:  # else nobody starts one in it
+            held.enter_context(starting(directory, START_S + STOP_S))
+        return end(directory)
+
+
+def end(directory: Path) -> int | None:
+    """As `stop`, for who holds the start lock. A daemon that does not take the request gets a signal."""
+
+    def ask() -> int | bool | None:
+        try:
+            return rpc.call(directory, "daemon.stop", {}, _Stopping, STOP_S).pid
+        except rpc.NotRunningError:
+            return files.is_unlocked(directory / "lock") or None  # None: it has the lock, and does not listen yet
+
+    refusal = MnemonError(
+        UNREACHABLE,
+        f"a process holds {directory / 'lock'} and does not listen",
+        hint=f"Its log: {files.log_path(directory)}",
+    )
     try:
-        pid = rpc.call(directory, "daemon.stop", {}, _Stopping, STOP_S).pid
-    except rpc.NotRunningError:
-        if files.is_unlocked(directory / "lock"):
-            return None
-        raise
+        pid = _poll(ask, START_S)
+    except MnemonError as error:
+        pid, refusal = None, error
+    if pid is True:
+        return None
+    if pid is None and (files.suspended(directory) or (pid := files.terminate(directory)) is None):
+        raise refusal
     if _poll(lambda: files.is_unlocked(directory / "lock") or None, STOP_S) is None:
         message = f"mnemond (pid {pid}) was asked to stop but is still there after {STOP_S:g} s"
         hint = f"Its log: {files.log_path(directory)}; as a last resort: kill {pid}"
@@ -221,7 +277,7 @@ def restart(directory: Path, wait: float = START_S) -> Running:
     """Stop the daemon, if one runs, and start it again. One that could not start again is not stopped."""
     with starting(directory, wait + STOP_S):
         check(directory)
-        stop(directory)
+        end(directory)
         return launch(directory, wait)
 
 
@@ -234,11 +290,14 @@ def replace_outdated(directory: Path) -> Replaced | None:
         if running is None or not running.outdated:
             return None
         check(directory)
-        stop(directory)
+        end(directory)
         return Replaced(running.version, launch(directory, start_wait(os.environ)).version)
 
 
 # ------------------------------------------------------------------ why a daemon did not start
+
+MAX_SAID = 65_536
+"""Bytes that are read of what a process said that does not start."""
 
 MAX_PROBLEMS = 10
 """Problems of a configuration that are shown."""

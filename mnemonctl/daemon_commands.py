@@ -157,7 +157,7 @@ def _install(supervisor: Supervisor, directory: Path, wait: float, options: Inst
         changed = [file for file in files if states[file.path] != "same"]
         if changed or not supervisor.active():
             supervisor.stop()
-            daemon.stop(directory)  # one that was started otherwise holds the lock
+            daemon.end(directory)  # one that was started otherwise holds the lock
         for file in changed:
             file.write()
         supervisor.enable()

@@ -6,6 +6,7 @@ A running daemon verifies its own stores; without one they are read here. Checks
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -64,7 +65,7 @@ def run(directory: Path, options: DoctorOptions, output: Output, environ: Mappin
         from_environment = environ.get("MNEMON_STORE") or None
         chosen = store or (None if from_environment is None else registry.check_name(from_environment))
         return run_salvage(directory, chosen or _active(directory), output)
-    running, checks = None, [note("data_dir", f"{directory} is not there yet: nothing was ever stored in it")]
+    running, checks = None, [_not_there(directory)]
     if directory.is_dir():
         facts = _facts(directory, environ)
         running = facts.running
@@ -96,6 +97,14 @@ def _facts(directory: Path, environ: Mapping[str, str]) -> Facts:
         return Facts(directory, environ, daemon.probe(directory), None)
     except MnemonError as error:
         return Facts(directory, environ, None, error)
+
+
+def _not_there(directory: Path) -> CheckView:
+    nearest = next(path for path in directory.parents if path.exists())
+    if not os.access(nearest, os.W_OK):
+        what = f"{directory} is not there, and cannot be made in {nearest}"
+        return problem("data_dir", what, nearest, "make that writable, or choose another: --data-dir, MNEMON_DATA_DIR")
+    return note("data_dir", f"{directory} is not there yet: nothing was ever stored in it")
 
 
 def _active(directory: Path) -> str:
@@ -156,6 +165,18 @@ def data_dir(facts: Facts) -> CheckView:
     if mode & 0o077:
         return problem("data_dir", f"others have rights to it: mode {mode:04o}", path, f"chmod 700 {path}")
     return fine("data_dir", f"{path}, mode {mode:04o}")
+
+
+def writable(facts: Facts) -> CheckView:
+    """The daemon can write in the directory, and every store."""
+    stores = sorted(facts.directory.glob(f"data/*/{DATABASE}"))
+    beside = (facts.directory / name for name in ("data", "log", "backups"))
+    places = [facts.directory, *beside, *(each.parent for each in stores), *stores]
+    locked = [str(path) for path in places if path.exists() and not os.access(path, os.W_OK)]
+    if not locked:
+        return fine("writable", f"{len(stores):,} stores, and what is beside them")
+    what = "it cannot be written: nothing can be remembered; what is there can be read"
+    return problem("writable", what, _some(locked), f"chmod u+w {shlex.quote(locked[0])}; or remount its file system")
 
 
 def private_files(facts: Facts) -> CheckView:
@@ -334,7 +355,7 @@ def _size(path: Path) -> int:
 
 
 CHECKS: Final[tuple[Callable[[Facts], CheckView], ...]] = (
-    data_dir, private_files, active_store, socket, versions, service_files, settings, disk_space,
+    data_dir, writable, private_files, active_store, socket, versions, service_files, settings, disk_space,
 )  # fmt: skip
 """Checks of everything around the stores. None of them raises."""
 

@@ -522,6 +522,18 @@ def unquote(reply: bytes, start: int, end: int) -> bytes:
         raise UnexpectedReplyError(reply) from None
 
 
+def write_part(data: bytes) -> None:
+    """Write a part of the output. Raises OutputError, and BrokenPipeError if its reader has left: no more is wanted."""
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[posix.write(1, view) :]
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(error.strerror) from None
+
+
 def write(descriptor: int, data: bytes) -> None:
     """Write everything. A closed pipe (`| head`) is no error, and no failure of standard error is.
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -51,11 +54,13 @@ def make_private(directory: Path) -> None:
 
 @contextmanager
 def private_file(path: Path, flags: int = os.O_RDWR, dir_fd: int | None = None) -> Iterator[int]:
-    """Open a file, created 0600 if it is not there, and yield its descriptor. Raises MnemonError."""
+    """Open a file, created 0600 if it is not there, and yield its descriptor; `dir_fd`: of its directory. Raises
+    MnemonError."""
     try:
-        descriptor = open_regular(path, flags | os.O_CREAT | os.O_NOFOLLOW, dir_fd)
+        descriptor = open_regular(path if dir_fd is None else path.name, flags | os.O_CREAT | os.O_NOFOLLOW, dir_fd)
     except OSError as error:
-        raise MnemonError(DATA_DIR, f"cannot write {path}: {error.strerror}") from None
+        hint = f"chmod u+w {path} {path.parent}" if error.errno == errno.EACCES else None
+        raise MnemonError(DATA_DIR, f"cannot write {path}: {error.strerror}", hint=hint) from None
     try:
         yield descriptor
     finally:
@@ -109,7 +114,7 @@ def log_file(directory: Path) -> Iterator[int]:
     except OSError as error:
         raise MnemonError(DATA_DIR, f"cannot use the log directory {folder}: {error.strerror}") from None
     try:
-        with private_file(Path(log_path(directory).name), os.O_WRONLY | os.O_APPEND, folder_fd) as descriptor:
+        with private_file(log_path(directory), os.O_WRONLY | os.O_APPEND, folder_fd) as descriptor:
             yield descriptor
     finally:
         os.close(folder_fd)
@@ -165,17 +170,56 @@ def is_unlocked(path: Path) -> bool:
     return True
 
 
+def _lock_holder(directory: Path) -> int | None:
+    """Return the pid of the daemon of a data directory, None if there is none.
+
+    Raises OSError, ValueError, MnemonError if it cannot be found out.
+    """
+    path = directory / "lock"
+    pid = int(read_regular(path, MAX_PID, os.O_NOFOLLOW)[:MAX_PID])
+    return None if is_unlocked(path) else pid  # of one that is gone, another process may have the pid by now
+
+
 def suspended(directory: Path) -> int | None:
     """Return the pid of the daemon of a data directory if a signal has suspended it (SIGSTOP, ^Z, a debugger); None if
     it runs, if there is none, or if that cannot be found out."""
-    path = directory / "lock"
     try:
-        pid = int(read_regular(path, MAX_PID, os.O_NOFOLLOW)[:MAX_PID])
-        if is_unlocked(path):  # the pid of one that is gone, which another process may have by now
-            return None
-        return pid if _state(pid)[:1] in SUSPENDED else None
+        pid = _lock_holder(directory)
+        return pid if pid is not None and _state(pid)[:1] in SUSPENDED else None
     except (OSError, ValueError, MnemonError, subprocess.SubprocessError):
         return None
+
+
+def terminate(directory: Path) -> int | None:
+    """Send SIGTERM to the daemon of a data directory and return its pid; None if there is none, or if the process of
+    that pid may be another: the lock may be held in another container."""
+    try:
+        pid = _lock_holder(directory)
+        if pid is None:
+            return None
+        if sys.platform != "linux":
+            if "mnemond" in _ps(pid, "args="):
+                os.kill(pid, signal.SIGTERM)
+                return pid
+            return None
+        process = os.pidfd_open(pid)
+        try:
+            lock = os.stat(directory / "lock")
+            if not any(os.path.samestat(lock, opened) for opened in _opened(pid)):
+                return None
+            signal.pidfd_send_signal(process, signal.SIGTERM)
+            return pid
+        finally:
+            os.close(process)
+    except (OSError, ValueError, MnemonError, subprocess.SubprocessError):
+        return None
+
+
+def _opened(pid: int) -> Iterator[os.stat_result]:
+    """Yield the files that a process has open (proc(5)). Raises OSError."""
+    for path in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            yield path.stat()
 
 
 def _state(pid: int) -> str:
@@ -183,8 +227,12 @@ def _state(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].strip()
     except FileNotFoundError:
-        line = ["/bin/ps", "-o", "state=", "-p", str(pid)]
-        return subprocess.run(line, capture_output=True, text=True, timeout=PS_S, check=True).stdout.strip()  # noqa: S603
+        return _ps(pid, "state=")
+
+
+def _ps(pid: int, column: str) -> str:
+    line = ["/bin/ps", "-o", column, "-p", str(pid)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=PS_S, check=True).stdout.strip()  # noqa: S603
 
 
 def claim_stamp(path: Path, seconds: float) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Self
 
 import msgspec
 
+from mnemonctl import fast
 from mnemonctl.files import log_path
 from mnemonctl.service import platform_supervisor
 from mnemond.cli.admin import LogsOptions
@@ -31,7 +32,7 @@ POLL_S = 0.25
 def run(directory: Path, options: LogsOptions, output: Output) -> int:
     """Print entries until the log, or the reader of the output, ends; return the exit status.
 
-    Raises MnemonError, KeyboardInterrupt.
+    Raises MnemonError, KeyboardInterrupt, fast.OutputError.
     """
     supervisor = platform_supervisor(directory)
     if supervisor.name == "systemd" and supervisor.installed() and shutil.which("journalctl"):
@@ -41,9 +42,7 @@ def run(directory: Path, options: LogsOptions, output: Output) -> int:
     try:
         for entry in entries:
             line = output.json(entry.facts()) if output.form == "json" else entry.text(output.style)
-            view = memoryview(line.encode("utf-8", "backslashreplace"))
-            while view:
-                view = view[os.write(1, view) :]
+            fast.write_part(line.encode("utf-8", "backslashreplace"))
     except BrokenPipeError:
         pass
     except OSError as error:

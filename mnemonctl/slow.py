@@ -19,6 +19,7 @@ from mnemond.cli.admin import DoctorOptions, LogsOptions, TopOptions
 from mnemond.cli.grammar import Invocation, failure, output_of, parse
 from mnemond.cli.output import one_line
 from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.wire.listener import unwritable
 
 _TRANSFERS = frozenset({"export", "import.run", "sync.open"})
 """Methods that the client always has a part in: it reads or writes the files."""
@@ -247,6 +248,8 @@ def _connect(directory: bytes, error: OSError, deadline: float) -> tuple[_socket
     """Return a connection, and the seconds left for the reply: starting a daemon has a limit of its own."""
     path = files.usable(path_of(directory))
     if error.errno in rpc.NOT_RUNNING:
+        if path.is_dir() and unwritable(path) is not None:
+            return daemon.connect_to_reader(path, daemon.start_wait(os.environ)), deadline
         daemon.start(path, daemon.start_wait(os.environ))
     elif error.errno != errno.EAGAIN:
         raise rpc.unreachable(path, error)

@@ -147,20 +147,9 @@ class Progress(fast.Watcher):
 
 def _print(file: IO[bytes], output: Output, recipients: Sequence[encryption.Recipient]) -> None:
     """Print; stop quietly when the reader leaves. Raises fast.OutputError."""
-
-    def write(data: bytes) -> None:
-        view = memoryview(data)
-        try:
-            while view:
-                view = view[os.write(1, view) :]
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise fast.OutputError(error.strerror) from None
-
     parts = (escape_json(line.decode()).encode() for line in file) if output.tty else encryption.parts_of(file)
     try:
-        encryption.encrypt(parts, write, recipients)
+        encryption.encrypt(parts, fast.write_part, recipients)
     except BrokenPipeError:
         return
 

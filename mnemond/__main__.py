@@ -57,6 +57,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--check-config", action="store_true", help="read the configuration, report what is wrong with it, and exit"
     )
+    parser.add_argument("--listening", type=int, help=argparse.SUPPRESS)  # by mnemonctl: see `daemon.run`
     parser.add_argument("--version", action="version", version=f"mnemond {SERVER_VERSION}")
     return parser.parse_args(argv)
 
@@ -95,7 +96,7 @@ def main(argv: list[str] | None = None) -> int:
         if options.check_config:
             check_config(data_dir, overrides)
         else:
-            run(data_dir, Logs(options.log_level), overrides)
+            run(data_dir, Logs(options.log_level), overrides, options.listening)
     except MnemonError as error:
         _print_error(error)
         return error.kind.exit

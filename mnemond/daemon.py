@@ -6,6 +6,7 @@ import contextlib
 import os
 import resource
 import signal
+import socket
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -56,7 +57,7 @@ from mnemond.config.writing import CoreSummarySettings, LlmSettings
 from mnemond.embed.embedder import Supply, sentence
 from mnemond.embed.registry import WEIGHTS, Embedders
 from mnemond.embed.reranking import Rerankers, check_endpoint
-from mnemond.errors import MnemonError
+from mnemond.errors import CONFIG, MnemonError
 from mnemond.hooks.briefing import Briefs
 from mnemond.hooks.memory import AgentMemory, ExchangeQueue, extraction_contexts
 from mnemond.hooks.prompt_files import PromptFiles
@@ -97,10 +98,10 @@ from mnemond.store.files import replace_file
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.verify import Examiner
 from mnemond.text import resources
-from mnemond.wire.connection import Limits
 from mnemond.wire.deferred import Completions
 from mnemond.wire.dispatch import Dispatcher, handlers_of
-from mnemond.wire.listener import Listener, adopt, bind, lock, open_data_dir
+from mnemond.wire.limits import Limits, raise_descriptor_limit
+from mnemond.wire.listener import Listener, adopt, bind, lock, open_data_dir, unwritable
 from mnemond.wire.params import SERVER_VERSION
 from mnemond.wire.server import Server
 
@@ -117,7 +118,14 @@ class Daemon:
     """The parts of a running mnemond. Built inside the event loop."""
 
     def __init__(
-        self, data_dir: Path, config: Config, log: FilteringBoundLogger, supply: Supply, loaded: Loaded | None = None
+        self,
+        data_dir: Path,
+        config: Config,
+        log: FilteringBoundLogger,
+        supply: Supply,
+        loaded: Loaded | None = None,
+        *,
+        read_only: bool = False,
     ) -> None:
         self._log = log
         self._started_s = monotonic_s()
@@ -132,6 +140,8 @@ class Daemon:
             warn=self._warn,
             search=config.vector,
             environment=os.environ if loaded is None else loaded.sources.environment,
+            most=self._allowed_stores,
+            read_only=read_only,
         )
         identities = Identities(clock, ids)
         self.projects = Projects()
@@ -154,9 +164,11 @@ class Daemon:
         self.followers = Followers(self._dispatcher.boundary)
         self.exchanges = ExchangeQueue(identities, self._exchange_kept)
         attending = StoreListeners(
-            self.embedding_worker, self.scheduler, self.feed, self.followers, self._reload_embedder
+            self.embedding_worker, self.scheduler, self.feed, self.followers, self._reload_embedder, self.uses
         )
         self.open_stores = OpenStores(self.stores, supply, self.settings, attending, self.scheduler.used)
+        self.stores.on_exclusive.append(self.scheduler.forget)
+        self.scheduler.open_store = self.open_stores.open_for_job
         self._briefs = Briefs(self.open_stores, clock)
         self._prompts = PromptFiles(data_dir, self._warn)
         self._compiled_rules = CompiledRules()
@@ -178,6 +190,9 @@ class Daemon:
         self.server = Server(self._dispatcher, Limits.of(config.server), self._agents.at)
         self.feed.send, self.server.between_requests = self.server.send_event, loop.run_pending
         self.server.on_takes_events, self.server.on_closed = self.feed.pump, self.feed.unsubscribe_all
+
+    def _allowed_stores(self) -> int:
+        return self.server.limits.allowed_stores()
 
     def _build_reader(
         self, data_dir: Path, settings: LlmSettings, environment: Mapping[str, str], clock: SystemClock
@@ -426,8 +441,9 @@ def check_config(data_dir: Path, overrides: CliOverrides = NO_OVERRIDES) -> None
     load_configuration(_sources(data_dir, overrides), data_dir)
 
 
-def run(data_dir: Path, logs: Logs, overrides: CliOverrides = NO_OVERRIDES) -> None:
-    """Serve `data_dir` until SIGTERM, SIGINT or daemon.stop.
+def run(data_dir: Path, logs: Logs, overrides: CliOverrides = NO_OVERRIDES, listening: int | None = None) -> None:
+    """Serve `data_dir` until SIGTERM, SIGINT or daemon.stop. With `listening`, the descriptor of a socket, read what is
+    in a directory that cannot be written, until no client is left.
 
     Raises MnemonError for a data directory, a lock, a configuration or a model that cannot be used.
     """
@@ -438,6 +454,17 @@ def run(data_dir: Path, logs: Logs, overrides: CliOverrides = NO_OVERRIDES) -> N
     directory = open_data_dir(data_dir.parent.resolve() / data_dir.name)
     with contextlib.ExitStack() as held:
         held.callback(directory.close)
+        refusal = unwritable(directory.path)
+        if listening is not None:
+            if refusal is None:
+                raise MnemonError(CONFIG, f"{directory.path} can be written: --listening is for one that cannot")
+            loaded, embedders = load_configuration(_sources(directory.path, overrides), directory.path)
+            connection.forbid_raw_open(directory.path)
+            listener = Listener(socket.socket(fileno=listening))
+            trio.run(_Process(directory.path, loaded, embedders, listener, logs, None, read_only=True).serve)
+            return
+        if refusal is not None:
+            raise refusal
         instance = lock(directory)
         held.callback(instance.close)
         loaded, embedders = load_configuration(_sources(directory.path, overrides), directory.path)
@@ -450,8 +477,9 @@ def run(data_dir: Path, logs: Logs, overrides: CliOverrides = NO_OVERRIDES) -> N
 
 
 def harden_process() -> None:
-    """Make files private, and write no core file, which would contain memories."""
+    """Make files private, and write no core file, which would contain memories. Raise the limit of open files."""
     os.umask(0o077)
+    raise_descriptor_limit()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -495,7 +523,11 @@ class _Process:
         listener: Listener,
         logs: Logs,
         log_file: LogFile | None,
+        *,
+        read_only: bool = False,
     ) -> None:
+        """With `read_only` no store is written, and the process ends with its last client."""
+        self._read_only = read_only
         self._data_dir = data_dir
         self._loaded = loaded
         self._supply = supply
@@ -509,7 +541,7 @@ class _Process:
         """Serve until a stop is requested."""
         log = self._logs.logger
         config = self._loaded.config
-        daemon = Daemon(self._data_dir, config, log, self._supply, self._loaded)
+        daemon = Daemon(self._data_dir, config, log, self._supply, self._loaded, read_only=self._read_only)
         adopted = self._listener.adopted
         log.info("ready", version=SERVER_VERSION, pid=os.getpid(), data_dir=str(self._data_dir), adopted=adopted)
         supervision = Supervision(self._notifier, self._ping_every_s, daemon, log)
@@ -517,6 +549,7 @@ class _Process:
         async with trio.open_nursery() as nursery:
             await nursery.start(_stop_on_signals, daemon)
             await nursery.start(reload.on_hangup, daemon.stop)
+            await nursery.start(daemon.stores.run)
             await nursery.start(daemon.embedding_worker.run)
             await nursery.start(daemon.uses.run)
             await nursery.start(daemon.scheduler.run)
@@ -524,7 +557,10 @@ class _Process:
             nursery.start_soon(_log_lacking_embedder, self._supply, log)
             nursery.start_soon(supervision.run)
             nursery.start_soon(_warm_up_texts)
-            nursery.start_soon(spool.run, self._data_dir, SystemClock().now_us)
+            if self._read_only:
+                nursery.start_soon(_stop_when_alone, daemon)
+            else:
+                nursery.start_soon(spool.run, self._data_dir, SystemClock().now_us)
             await daemon.server.serve(self._listener)
             nursery.cancel_scope.cancel()
         await daemon.close()
@@ -563,6 +599,11 @@ def lacking_embedder(supply: Supply) -> str | None:
 async def _warm_up_texts() -> None:
     await trio.sleep(WARM_UP_AFTER_S)
     await trio.to_thread.run_sync(resources.warm_up, abandon_on_cancel=True)
+
+
+async def _stop_when_alone(daemon: Daemon) -> None:
+    await daemon.server.emptied()
+    daemon.stop()
 
 
 async def _stop_on_signals(daemon: Daemon, *, task_status: trio.TaskStatus[None]) -> None:

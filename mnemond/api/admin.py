@@ -51,8 +51,8 @@ from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
 from mnemond.store.verify import Examiner, Finding, apply_findings, open_reader, verify_closed
 from mnemond.store.verify_checks import Tier
-from mnemond.wire.connection import Counters
 from mnemond.wire.dispatch import Call, Latencies, handles, quantile_ms
+from mnemond.wire.limits import Counters
 from mnemond.wire.params import PROTOCOL, SERVER_VERSION, NoParams, StoreParams, release_key
 
 DOCTOR_THREADS: Final = 1

@@ -328,6 +328,13 @@ class EmbeddingWorker:
             state.detached = True
             state.wake()
 
+    def is_busy(self, name: str) -> bool:
+        """Return True while memories are being embedded, or are to be on request. A backfill that waits for an embedder
+        goes on when the store is opened again."""
+        state = self._states.get(name)
+        is_working = state is not None and state.has_task and state.waiting is None
+        return is_working or self.has_active_run(name)
+
     def has_active_run(self, name: str) -> bool:
         """Return True if a requested run or a switch is under way in a store."""
         state = self._states.get(name)

@@ -13,6 +13,7 @@ from mnemond.api.events import Feed, emit_job_event, emit_replayed, emit_writes
 from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores, StoreListener
 from mnemond.api.types_jobs import GcParams, JobsListResult, JobsRunParams, JobsRunResult, JobView
+from mnemond.api.uses import Uses
 from mnemond.clock import Clock
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import FieldProblem, MnemonError, invalid
@@ -160,8 +161,10 @@ class StoreListeners:
         feed: Feed,
         followers: Followers,
         on_reload: Callable[[str], Awaitable[None]],
+        uses: Uses,
     ) -> None:
         self._worker = worker
+        self._uses = uses
         self._scheduler = scheduler
         self._feed = feed
         self._followers = followers
@@ -170,20 +173,20 @@ class StoreListeners:
     def attach(self, warm: OpenStore, change: Callable[..., None]) -> None:
         """Start watching an opened store."""
         emit_writes(warm.store, self._feed)
-        warm.store.on_replayed = partial(self._replayed, warm)
+        warm.store.on_replayed = partial(self._replayed, warm.store.name, warm.on_purged)
         self._worker.attach(warm, change)
         self._scheduler.attach(warm.store)
         self._followers.attach(warm.store)
 
-    def _replayed(self, warm: OpenStore, operations: Sequence[Operation]) -> None:
+    def _replayed(self, name: str, on_purged: Callable[[], None] | None, operations: Sequence[Operation]) -> None:
         """Other daemons wrote to a shared store."""
-        emit_replayed(warm.store.name, self._feed, operations)
+        emit_replayed(name, self._feed, operations)
         if any(map(_lacks_vector, operations)):
-            self._worker.request_backfill(warm.store.name)
-        if warm.on_purged is not None and (not operations or any(each.purged for each in operations)):
-            warm.on_purged()
+            self._worker.request_backfill(name)
+        if on_purged is not None and (not operations or any(each.purged for each in operations)):
+            on_purged()
         if not operations:
-            self._followers.start_soon(self._on_reload, warm.store.name)
+            self._followers.start_soon(self._on_reload, name)
 
     def set_embedder(self, name: str, embedder: Embedder | None) -> None:
         """Let the worker go on with another embedder."""
@@ -193,8 +196,13 @@ class StoreListeners:
         """Embed the memories of a store that lack a vector."""
         self._worker.request_backfill(name)
 
+    def is_busy(self, name: str) -> bool:
+        """Return True while a job runs or memories are being embedded."""
+        return self._scheduler.is_busy(name) or self._worker.is_busy(name)
+
     def detach(self, name: str) -> None:
         """Stop watching a store that is being closed."""
+        self._uses.flush(name)
         self._followers.detach(name)
         self._scheduler.detach(name)
         self._worker.detach(name)

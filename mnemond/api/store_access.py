@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -41,8 +42,15 @@ class Threads(NamedTuple):
     far: trio.CapacityLimiter
 
 
+class Hold:
+    """Exists for as long as somebody has an OpenStore with it."""
+
+    __slots__ = ("__weakref__",)
+
+
 class OpenStore(msgspec.Struct, frozen=True):
-    """An open ("warm") store with its embedder, settings and threads.
+    """An open ("warm") store with its embedder, settings and threads. Who works on a store keeps its OpenStore for as
+    long: without one it may be closed, see `OpenStores.unused`.
 
     `embed_error`: why there is no embedder; `lacks_embedder`: there should be one. `next_embedder` replaces `embedder`
     during the cut-over of a switch. `on_missing_vector` is called with the store's name after a memory was stored
@@ -59,6 +67,7 @@ class OpenStore(msgspec.Struct, frozen=True):
     on_missing_vector: Callable[[str], None] | None = None
     on_purged: Callable[[], None] | None = None
     archives: Archives = msgspec.field(default_factory=Archives)
+    hold: Hold = msgspec.field(default_factory=Hold)
 
     def embedder_of(self, snapshot: Snapshot) -> Embedder | None:
         """Return the embedder that made the vectors of a snapshot, or None."""
@@ -112,6 +121,10 @@ class StoreListener(Protocol):
         """Another daemon gave a shared store another embedder; None: this one does not have it."""
         ...
 
+    def is_busy(self, name: str) -> bool:
+        """Return True if something works on the store that must not be interrupted."""
+        ...
+
     def detach(self, name: str) -> None:
         """The store is being closed."""
         ...
@@ -145,9 +158,14 @@ class OpenStores:
         self._settings = settings
         self._stores = stores
         stores.on_closed.append(self._closed)
+        stores.on_exclusive.append(lambda _: self.clear_caches())
+        stores.unused = self.unused
         self._supply = supply
         self._listener = listener
-        self._warm: dict[str, OpenStore] = {}
+        self._warm: OrderedDict[str, OpenStore] = OrderedDict()
+        """The one least recently used first."""
+        self._holds: dict[str, list[weakref.ref[Hold]]] = {}
+        """Of OpenStores that were given away, by the name of the store."""
         self._archives = Archives()
         self.on_clear_caches: list[Callable[[], None]] = []
         """Called to clear other caches of texts."""
@@ -167,11 +185,34 @@ class OpenStores:
     async def opened(self, name: str) -> OpenStore:
         """Return the store of a resolved name, without counting a use."""
         warm = self._warm.get(name)
-        return await in_task(self.open, name) if warm is None else warm
+        if warm is None:
+            return await in_task(self.open, name)
+        self._warm.move_to_end(name)
+        return warm
 
-    def warm(self, name: str) -> OpenStore | None:
-        """Return the store if it is open."""
-        return self._warm.get(name)
+    async def open_for_job(self, name: str) -> None:
+        """Open a store that nobody asked for: it is the first to be closed. Raises MnemonError."""
+        await self.open(name)
+        self._warm.move_to_end(name, last=False)
+
+    def unused(self) -> Iterator[str]:
+        """Yield the names of the open stores that nobody uses, the one least recently used first."""
+        for store in self._stores.open_stores():
+            loading = self._loading.get(store.name)
+            if store.name not in self._warm and not (loading and loading.locked()):
+                yield store.name  # it was created, or its settings were refused
+        for name in list(self._warm):
+            if not ((self._listener is not None and self._listener.is_busy(name)) or self._is_held(name)):
+                yield name
+
+    def _is_held(self, name: str) -> bool:
+        warm = self._warm[name]
+        holds = [*self._holds.pop(name, ()), weakref.ref(warm.hold)]
+        self._warm[name] = msgspec.structs.replace(warm, hold=Hold())
+        del warm
+        if held := [each for each in holds if each() is not None]:
+            self._holds[name] = held
+        return bool(held)
 
     async def open(self, name: str) -> OpenStore:
         """Open a store, or wait until it is. Raises MnemonError(NOT_FOUND) or MnemonError(STORAGE)."""
@@ -201,10 +242,10 @@ class OpenStores:
         return self._embedder_for(store.embedder)
 
     def _closed(self, name: str) -> None:
-        self._warm.pop(name, None)
+        for of_store in (self._warm, self._holds, self._loading):
+            of_store.pop(name, None)
         if self._listener is not None:
             self._listener.detach(name)
-        self.clear_caches()
 
     def _opened(self, store: Store, embedder: Embedder | None, error: str | None) -> OpenStore:
         lacks = embedder is None and (store.embedder is not None or self._supply.wants)

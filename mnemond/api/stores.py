@@ -157,7 +157,8 @@ class BackupHandlers:
         changed = enforced
         if self._stores.exists(into):
             with suppress(MnemonError):  # of a store that cannot be read nothing is known
-                changed ^= await (await self._open_stores.open(into)).store.read(enforced_triggers)
+                warm = await self._open_stores.open(into)
+                changed ^= await warm.store.read(enforced_triggers)
         if changed:
             raise MnemonError(
                 INVALID_PARAMS,
@@ -230,10 +231,10 @@ class StoreHandlers:
         INVALID_PARAMS for a visibility that cannot be set."""
         name, (previous, _) = check_name(params.name), self._stores.active()
         if params.visibility is not None:
-            store = (await self._open_stores.open(name)).store
-            if store.shared is None:
+            warm = await self._open_stores.open(name)
+            if warm.store.shared is None:
                 raise _only_shared(f'the store "{name}" is not shared: it is seen by you alone')
-            await store.show(params.visibility)
+            await warm.store.show(params.visibility)
             return types_stores.StoreSetResult(name=name, previous=previous, visibility=params.visibility)
         await trio.to_thread.run_sync(partial(self._stores.activate, name))
         return types_stores.StoreSetResult(name=name, previous=previous)

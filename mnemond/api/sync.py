@@ -132,7 +132,7 @@ class SyncHandlers:
         self._identities = identities
         self._data_dir = data_dir
         self._syncs: dict[str, _Syncing] = {}
-        registry.on_closed.append(self._end_of)
+        registry.on_exclusive.append(self._end_of)
 
     def _end_of(self, store: str) -> None:
         self._syncs = {name: each for name, each in self._syncs.items() if each.store != store}

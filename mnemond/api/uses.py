@@ -24,7 +24,7 @@ from mnemond.model.outcomes import Outcome, Used
 from mnemond.model.query import Confidence
 from mnemond.store.operations import MAX_RECALLS
 from mnemond.store.showings import MAX_SHOWINGS
-from mnemond.store.store import OnResult
+from mnemond.store.store import OnResult, Store
 
 GATHER_S: Final = 1.0
 """Seconds of gathering, so that a burst of recalls becomes one small write."""
@@ -83,11 +83,7 @@ class Uses:
         shown."""
         if not (insight_ids or line or showings) or self._nursery is None:
             return
-        name = warm.store.name
-        waiting = self._waiting.get(name)
-        if waiting is None:
-            waiting = self._waiting[name] = _Gathered(warm)
-            self._nursery.start_soon(self._count_soon, name)
+        waiting = self._gathered(warm.store, self._nursery)
         times = waiting.times
         if len(times) + sum(each not in times for each in set(insight_ids)) <= MAX_WAITING:
             times.update(insight_ids)
@@ -99,16 +95,27 @@ class Uses:
         """Schedule the counting of rules."""
         if self._nursery is None:
             return
-        name = warm.store.name
-        waiting = self._waiting.get(name)
-        if waiting is None:
-            waiting = self._waiting[name] = _Gathered(warm)
-            self._nursery.start_soon(self._count_soon, name)
-        waiting.add_rules(counts)
+        self._gathered(warm.store, self._nursery).add_rules(counts)
 
-    async def _count_soon(self, name: str) -> None:
+    def flush(self, name: str) -> None:
+        """Submit what is pending of a store that is about to be closed."""
+        if (gathered := self._waiting.pop(name, None)) is not None:
+            with self._guard():
+                while self._submit(gathered, _ignored):
+                    pass
+
+    def _gathered(self, store: Store, nursery: trio.Nursery) -> _Gathered:
+        waiting = self._waiting.get(store.name)
+        if waiting is None:
+            waiting = self._waiting[store.name] = _Gathered(store)
+            nursery.start_soon(self._count_soon, waiting)
+        return waiting
+
+    async def _count_soon(self, gathered: _Gathered) -> None:
         await trio.sleep(GATHER_S)
-        gathered = self._waiting.pop(name)
+        if self._waiting.get(gathered.store.name) is not gathered:
+            return  # the store was closed
+        del self._waiting[gathered.store.name]
         self._counting.append(gathered)
         with self._guard():
             await self._count(gathered)
@@ -127,7 +134,7 @@ class Uses:
         batch = gathered.next_batch()
         if not any(batch):
             return False
-        store = gathered.warm.store
+        store = gathered.store
         times, lines, showings, rules = batch
         try:
             store.submit(propose(times, self._identities.own(store.name, CAUSE), lines, showings, rules), done)
@@ -139,8 +146,8 @@ class Uses:
 class _Gathered:
     """Pending counts, log lines and showings of a store. Of more than are kept, the oldest go."""
 
-    def __init__(self, warm: OpenStore) -> None:
-        self.warm = warm
+    def __init__(self, store: Store) -> None:
+        self.store = store
         self.times: Counter[str] = Counter()
         self.lines: deque[RecallLine] = deque(maxlen=MAX_RECALLS)
         self.showings: deque[Showing] = deque(maxlen=MAX_SHOWINGS)

@@ -63,6 +63,16 @@ class ServerSettings(Section, frozen=True):
     """Limits of the socket. They protect the daemon and its other clients from one bad client."""
 
     max_connections: Annotated[int, Meta(ge=1, le=4096, description="Maximum of open connections.")] = 256
+    max_open_stores: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=10_000,
+            description="Stores that stay open. Of more, the one least recently used is closed, until it is asked for"
+            " again or one of its jobs is due; a shared one stays open. A quarter more are open while all are in use."
+            " Fewer if the process may not open so many files (`ulimit -n`).",
+        ),
+    ] = 32
     max_message_bytes: Annotated[
         int, Meta(ge=65_536, le=64 << 20, description="Maximum of bytes of one message, without its newline.")
     ] = 1 << 20

@@ -214,9 +214,9 @@ class AgentMemory:
         if not brief or event.source == COMPACTED:
             return brief
         session, place = await self._session(event)
-        warm = self._open_stores.warm(place.store)
+        warm = await self._open_stores.opened(place.store)
         told = [plural(session.shown_count, "memory")] if session.shown_count else []
-        if warm is not None and len(rows := warm.store.passages.of_project(place.project or "", event.session)):
+        if len(rows := warm.store.passages.of_project(place.project or "", event.session)):
             last = datetime.fromtimestamp(int(warm.store.passages.said_us(rows).max()) / 1e6, UTC)
             told.append(f"last session of {last.day} {last:%b}")
         return Opening(brief, f"mnemond: {', '.join(told)}") if told else brief
@@ -231,7 +231,7 @@ class AgentMemory:
             session.briefed = True
             session.mark_shown(((it.id, it.content) for it in offer.rendered.whole), offer.tokens)
             session.begun += offer.tokens
-            self._note(event, "brief", place, offer)
+            await self._note(event, "brief", place, offer)
         return offer.rendered.text
 
     async def offer_brief(
@@ -256,19 +256,16 @@ class AgentMemory:
         parts = briefing.parts(selected, project_parts(project)[0], [each.hit.insight for each in beside])
         if is_task:
             parts = parts[:2]
-        warm = self._open_stores.warm(place.store)
+        warm = await self._open_stores.opened(place.store)
         opening, nonce = "" if is_task else self._prompts.opening(), self._nonce()
         blocks: list[Block] = []
-        if warm is not None and not is_task:
+        if not is_task:
             before = briefing.conversation_so_far if goes_on else briefing.last_session
             blocks = await in_thread(before, warm.store.passages, project, name, limiter=self._threads)
             blocks += self._briefs.known(warm, place.project)
-        if warm is not None:
-            told = [*selected.instructions, *selected.decisions]
-            gone = await in_task(warm.store.read, partial(insights.withdrawn, limit=briefing.MAX_WITHDRAWN))
-            blocks += await in_thread(
-                briefing.standing, warm.store.passages, project, told, gone, limiter=self._threads
-            )
+        told = [*selected.instructions, *selected.decisions]
+        gone = await in_task(warm.store.read, partial(insights.withdrawn, limit=briefing.MAX_WITHDRAWN))
+        blocks += await in_thread(briefing.standing, warm.store.passages, project, told, gone, limiter=self._threads)
         fitted = fit_brief(
             lambda most: brief(opening, parts, nonce, most, selected.against, blocks), self._settings, session.spent
         )
@@ -295,7 +292,7 @@ class AgentMemory:
         offer = await self.offer_brief(typed(event.text) or session.task, place, agent, call, is_task=True)
         if offer.rendered.shown and self._is_in_time(begun_s, call):
             agent.mark_shown(((it.id, it.content) for it in offer.rendered.whole), offer.tokens)
-            self._note(event, "task", place, offer)
+            await self._note(event, "task", place, offer)
         return offer.rendered.text
 
     async def _assistant_done(self, event: HookEvent) -> str:
@@ -334,15 +331,13 @@ class AgentMemory:
                 for hit, reason in offer.left_out
             ],
         )
-        warm = self._open_stores.warm(place.store)
-        return result if warm is None else warm.marked(result)
+        return (await self._open_stores.opened(place.store)).marked(result) if place.exists else result
 
     async def _session_end(self, event: HookEvent) -> str:
         session, place = await self._session(event)
         prompt = session.take_prompt()
-        warm = self._open_stores.warm(place.store) if place.exists else None
-        if warm is not None:
-            self._rules.end(session.rules, warm)
+        if place.exists and session.rules.followed():
+            self._rules.end(session.rules, await self._open_stores.opened(place.store))
         self.sessions.end(event)
         if prompt:
             await self._keep(event, place, prompt, "", "exchange", session)
@@ -386,7 +381,7 @@ class AgentMemory:
         offer = await self.offer_for(text, place, session, call, event.session if session.has_all else "")
         if offer.rendered.text and self._is_in_time(begun_s, call):
             session.mark_shown(((it.id, it.content) for it in offer.rendered.shown), offer.tokens)
-            self._note(event, moment, place, offer)
+            await self._note(event, moment, place, offer)
         return offer.rendered.text
 
     async def offer_for(self, text: str, place: Place, session: AgentSession, call: Call, within: str = "") -> Offer:
@@ -429,7 +424,8 @@ class AgentMemory:
             assert isinstance(found, RecallResult)  # noqa: S101
             memories = [hit for hit in found.results if hit.kind == "memory"][: unasked.JUDGED]
             passages = [hit for hit in found.results if hit.kind == "passage"]
-            if passages and (warm := self._open_stores.warm(place.store)) is not None:
+            if passages:
+                warm = await self._open_stores.opened(place.store)
                 least = self._settings.min_probability
                 fitting = [each.insight.content for each in memories if probability_of(each, len(pieces)) >= least]
                 record = warm.store.passages
@@ -450,12 +446,10 @@ class AgentMemory:
         before."""
         return self._stopwatch() - begun_s < self._within_s and not call.gone()
 
-    def _note(self, event: HookEvent, moment: ShownAt, place: Place, offer: Offer) -> None:
+    async def _note(self, event: HookEvent, moment: ShownAt, place: Place, offer: Offer) -> None:
         """Schedule a note of what a session was shown, the counting of uses and a line of the log, as the settings of
         the store define them. The hook does not wait for these writes."""
-        warm = self._open_stores.warm(place.store)
-        if warm is None:
-            return
+        warm = await self._open_stores.opened(place.store)
         at, retrieval = format_us(self._clock.now_us()), warm.config.retrieval
         memories = [hit for hit in offer.hits if hit.kind == "memory"]
         used = [hit for hit in memories if is_used(hit.score, hit.via_all, hit.confidence, retrieval.touch)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from typing import Final
 
@@ -38,7 +39,7 @@ class Entry:
         self.skipped: str | None = None
         self.error: str | None = None
         self.failures = 0
-        self._hurried = False
+        self.hurried = False
 
     @property
     def question(self) -> str | None:
@@ -58,13 +59,13 @@ class Entry:
 
     def hurry(self, now: float) -> None:
         """Make the job due now or, while it runs, once more afterwards. A failed one keeps its pause."""
-        self._hurried = True
+        self.hurried = True
         if self.error is None:
             self.due = min(self.due, now)
 
     def begun(self) -> None:
         """Mark the start of a run, which covers all earlier requests to hurry."""
-        self._hurried = False
+        self.hurried = False
 
     def finished(self, record: JobRecord, now: float, *, again: bool = False) -> None:
         """Record a successful run; the next is due after an interval, or now if hurried meanwhile. With `again` the job
@@ -73,12 +74,12 @@ class Entry:
         if again:
             self.due = min(self.due, now)
         else:
-            self.due = now if self._hurried else now + self.job.interval_s
+            self.due = now if self.hurried else now + self.job.interval_s
 
-    def postpone(self, why: str, now: float) -> None:
-        """Note why a run that is due cannot begin now."""
+    def postpone(self, why: str, now: float, seconds: float) -> None:
+        """Note why a run that is due cannot begin for so many seconds."""
         self.skipped = why
-        self.due = max(self.due, now + POSTPONED_S)
+        self.due = max(self.due, now + seconds)
 
     def failed(self, why: str, now: float) -> None:
         """Record a failed run, to be retried after a pause."""
@@ -88,17 +89,36 @@ class Entry:
         self.due = now + (self.job.interval_s if self.failures == ATTEMPTS else min(pause_s, self.job.interval_s))
 
 
+CLOSED_S: Final = 3_600.0
+"""Seconds for which a store stays closed, although jobs are due that come by their intervals: some come every minute,
+and find nothing to do in a store that nobody uses."""
+
+OPEN_AGAIN_S: Final = 60.0
+"""Seconds until opening a store for its jobs is tried again."""
+
+
 class JobSchedule:
-    """Every job of one store."""
+    """Every job of one store, and when it was used last. It outlives the closing of an unused store."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.entries = tuple(Entry(job) for job in jobs)
         self.by_name = {entry.job.name: entry for entry in self.entries}
+        self.used_at = trio.current_time()  # a store is opened for a request
+        self.is_known = False
+        self.closed_until = 0.0
 
     def remember(self, records: Mapping[str, JobRecord], wall_us: int, now: float) -> None:
         """Load the records of an earlier daemon."""
         for entry in self.entries:
             entry.remember(records.get(entry.job.name), wall_us, now)
+        self.is_known = True
+
+    def open_at(self) -> float:
+        """Return when a closed store is to be opened for its jobs: once it is unused."""
+        dues = (
+            entry.due if entry.hurried or entry.error else max(entry.due, self.closed_until) for entry in self.entries
+        )
+        return max(min(dues, default=math.inf), self.used_at + IDLE_S)
 
     def next(self) -> Entry:
         """Return the job due first; ties in the order of the jobs."""
@@ -178,28 +198,26 @@ class Asked:
 class StoreJobRunner:
     """Runs the jobs of one store in the task `attend`. For the event loop's thread."""
 
-    def __init__(self, store: Store, jobs: Sequence[Job], means: JobContext) -> None:
+    def __init__(self, store: Store, agenda: JobSchedule, means: JobContext) -> None:
         self.store = store
-        self.agenda = JobSchedule(jobs)
+        self.agenda = agenda
         self.running: str | None = None
         self._means = means
         self._asked: deque[Asked] = deque()
         self._current: Asked | None = None
-        self._used_at = trio.current_time()  # a store is opened for a request
         self._known = trio.Event()
         self._woken = trio.Event()
         self._resting = trio.Event()
         self._ended = False
         self._scope = trio.CancelScope()
 
-    def used(self) -> None:
-        """Note a request to the store."""
-        self._used_at = trio.current_time()
+    @property
+    def is_busy(self) -> bool:
+        """Return True while jobs run, are requested, or are not known yet."""
+        return self.running is not None or self._current is not None or bool(self._asked) or not self.agenda.is_known
 
-    def hurry(self, name: str) -> None:
-        """Run this job as soon as the store is unused."""
-        self.used()
-        self.agenda.by_name[name].hurry(trio.current_time())
+    def wake(self) -> None:
+        """End a rest early: a job is due sooner."""
         self._woken.set()
 
     def leave(self) -> None:
@@ -237,7 +255,8 @@ class StoreJobRunner:
         """Run jobs until cancelled, or `leave`."""
         try:
             with self._scope:
-                await self._remember()
+                if not self.agenda.is_known:
+                    await self._remember()
                 self._known.set()
                 while True:
                     await self._step()
@@ -273,7 +292,7 @@ class StoreJobRunner:
             return entry, entry.due - now
         if now - entry.due >= PATIENCE_S:
             return entry, 0.0
-        unused_s = now - self._used_at
+        unused_s = now - self.agenda.used_at
         if unused_s < IDLE_S:
             self.agenda.skip(now, USED)
             return entry, IDLE_S - unused_s
@@ -304,7 +323,7 @@ class StoreJobRunner:
             await self._run_now(entry, asked)
 
     def _refused(self, entry: Entry, asked: Asked | None, why: MnemonError) -> None:
-        entry.postpone(why.message, trio.current_time())
+        entry.postpone(why.message, trio.current_time(), POSTPONED_S)
         if asked is not None:
             asked.settle(why)
 
@@ -351,7 +370,7 @@ class StoreJobRunner:
             asked=asked is not None,
             sure=asked is not None and asked.sure,
             dry_run=asked is not None and asked.dry_run,
-            used_at=lambda: self._used_at,
+            used_at=lambda: self.agenda.used_at,
         )
 
     def _note(self, entry: Entry, work: Work, result: Done | MnemonError) -> None:
@@ -393,12 +412,19 @@ def _stopping() -> MnemonError:
 
 
 class Scheduler:
-    """Starts and stops the runners of all open stores. For the event loop's thread; `run` owns the tasks."""
+    """Starts and stops the runners of all open stores, and opens closed ones for their jobs. For the event loop's
+    thread; `run` owns the tasks."""
 
     def __init__(self, jobs: Sequence[Job], means: JobContext) -> None:
         self.jobs = tuple(jobs)
         self._means = means
         self._attendants: dict[str, StoreJobRunner] = {}
+        self._closed: dict[str, JobSchedule] = {}
+        self._open_at: dict[str, float] = {}
+        """When a closed store is to be opened for its jobs, see `JobSchedule.open_at`."""
+        self._closed_changed = trio.Event()
+        self.open_store: Callable[[str], Awaitable[None]] | None = None
+        """Opens a store of which jobs are due. Raises MnemonError."""
         self._nursery: trio.Nursery | None = None
         self._ended = False
 
@@ -411,7 +437,28 @@ class Scheduler:
                 nursery.start_soon(attendant.attend)
             if self._ended:
                 nursery.cancel_scope.cancel()
-            await trio.sleep_forever()
+            await self._open_due()
+
+    async def _open_due(self) -> None:
+        """Open closed stores whose jobs are due, one at a time."""
+        while True:
+            self._closed_changed = trio.Event()
+            name = min(self._open_at, key=self._open_at.__getitem__, default="")
+            at = self._open_at.get(name, math.inf)
+            if self.open_store is None or at > trio.current_time():
+                with trio.move_on_at(at):
+                    await self._closed_changed.wait()
+                continue
+            agenda = self._closed[name]
+            try:
+                await self.open_store(name)
+            except MnemonError as error:
+                for entry in agenda.entries:
+                    if entry.due <= trio.current_time():
+                        entry.postpone(error.message, trio.current_time(), OPEN_AGAIN_S)
+                self._note_closed(name, agenda)
+            if (runner := self._attendants.get(name)) is not None:
+                await runner.until_resting()
 
     def end(self) -> None:
         """Stop all runners; waiting callers get STOPPING."""
@@ -421,27 +468,55 @@ class Scheduler:
 
     def attach(self, store: Store) -> None:
         """Start the runner of an opened store."""
-        attendant = self._attendants[store.name] = StoreJobRunner(store, self.jobs, self._means)
+        agenda = self._closed.get(store.name) or JobSchedule(self.jobs)
+        self.forget(store.name)
+        attendant = self._attendants[store.name] = StoreJobRunner(store, agenda, self._means)
         if self._nursery is not None and not self._ended:
             self._nursery.start_soon(attendant.attend)
 
+    def is_busy(self, name: str) -> bool:
+        """Return True while the runner of a store must not be stopped."""
+        attendant = self._attendants.get(name)
+        return attendant is not None and attendant.is_busy
+
     def detach(self, name: str) -> None:
-        """Stop the runner of a store that is being closed."""
+        """Stop the runner of a store that is being closed. Its jobs stay due, unless `forget` is called next."""
         attendant = self._attendants.pop(name, None)
         if attendant is not None:
             attendant.leave()
+            if attendant.agenda.is_known:
+                attendant.agenda.closed_until = trio.current_time() + CLOSED_S
+                self._note_closed(name, attendant.agenda)
+
+    def _note_closed(self, name: str, agenda: JobSchedule) -> None:
+        before = min(self._open_at.values(), default=math.inf)
+        self._closed[name], self._open_at[name] = agenda, agenda.open_at()
+        if self._open_at[name] < before:
+            self._closed_changed.set()
+
+    def forget(self, name: str) -> None:
+        """Forget when jobs of a closed store are due: it is opened, removed, or replaced by another."""
+        self._closed.pop(name, None)
+        self._open_at.pop(name, None)
+
+    def _agenda(self, name: str) -> JobSchedule | None:
+        attendant = self._attendants.get(name)
+        return self._closed.get(name) if attendant is None else attendant.agenda
 
     def used(self, name: str) -> None:
         """Note a request to a store, which may not be open yet."""
-        attendant = self._attendants.get(name)
-        if attendant is not None:
-            attendant.used()
+        if (agenda := self._agenda(name)) is not None:
+            agenda.used_at = trio.current_time()
 
     def hurry(self, store: str, job: str) -> None:
-        """Make a job of a store due now. If the store is closed by now, the job runs once it is open again."""
-        attendant = self._attendants.get(store)
-        if attendant is not None:
-            attendant.hurry(job)
+        """Make a job of a store due as soon as it is unused. A closed one is opened for it."""
+        if (agenda := self._agenda(store)) is not None:
+            agenda.used_at = trio.current_time()
+            agenda.by_name[job].hurry(agenda.used_at)
+            if store in self._attendants:
+                self._attendants[store].wake()
+            else:
+                self._note_closed(store, agenda)
 
     def of(self, name: str) -> StoreJobRunner:
         """Return the runner of an open store. Raises MnemonError(STOPPING) if none runs."""
@@ -452,6 +527,6 @@ class Scheduler:
 
     def questions(self, name: str) -> list[str]:
         """Return the questions of a store's jobs, each with the job's name."""
-        attendant = self._attendants.get(name)
-        entries = () if attendant is None else attendant.agenda.entries
+        agenda = self._agenda(name)
+        entries = () if agenda is None else agenda.entries
         return [f"{entry.job.name}: {entry.question}" for entry in entries if entry.question is not None]

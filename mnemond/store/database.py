@@ -51,9 +51,11 @@ def open_database(
     search: VectorSettings | None = None,
     *,
     in_slices: bool = False,
+    kept: MemoryIndex | None = None,
+    read_only: bool = False,
 ) -> Opened:
     """Open or create the store at `path` and load its index; `in_slices`: leave most passages to `load_passages` of the
-    engine.
+    engine. `kept`: the index of the file as it is, which need not be loaded then. `read_only`: write nothing.
 
     A store without memories and without an embedder gets the one of `choose_embedder`; every other keeps its own.
     Raises MnemonError: UNSUPPORTED for a file of another version or program, STORAGE when the file system has no
@@ -63,7 +65,7 @@ def open_database(
     for suffix in ("", "-wal", "-shm"):
         if (part := path.with_name(path.name + suffix)).exists() and not part.is_file():
             raise rejected(STORAGE, f"{part} is not a regular file", "move it away")
-    if path.exists() and not files.is_writable(path):
+    if read_only or (path.exists() and not files.is_writable(path)):
         connection, reason = files.connect_read_only(path)
     else:
         if path.exists():
@@ -78,7 +80,7 @@ def open_database(
             embedder = _embedder_of(connection, choose_embedder)
             wrong = _expire_outcomes(connection, now_us)
         unreadable: list[Unreadable] = []
-        index = load_index(connection, embedder, search, unreadable, in_slices=in_slices)
+        index = kept or load_index(connection, embedder, search, unreadable, in_slices=in_slices)
         return Opened(connection, index, embedder, StoreFiles(path), reason, wrong, tuple(unreadable), in_slices)
     except BaseException:
         connection.close()

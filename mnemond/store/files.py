@@ -104,6 +104,14 @@ def log_bytes(path: Path) -> int:
     return 0 if status is None else status.st_size
 
 
+def state_at_rest(path: Path) -> tuple[int, ...] | None:
+    """Return what changes with every write to a closed database; None if some of its content is in a log."""
+    status = _status(path)
+    if status is None or log_bytes(path):
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
 class FileFigures(msgspec.Struct, frozen=True):
     """Bytes of the database, of its log, and of its free pages; rows by state, and active ones by type."""
 
@@ -162,14 +170,17 @@ def connect_read_only(path: Path) -> tuple[Connection, str]:
     content of its log. Raises MnemonError: UNSUPPORTED for a database of another version or program, STORAGE for an
     empty one; SqliteError.
     """
-    frozen = not path.with_name(f"{path.name}-shm").exists()
+    makes_lock_file = os.access(path.parent, os.W_OK) and log_bytes(path) > 0
+    frozen = not (path.with_name(f"{path.name}-shm").exists() or makes_lock_file)
     connection = Connection(path, read_only=True, frozen=frozen)
     try:
         _refuse_other_version(connection, path)
     except BaseException:
         connection.close()
         raise
-    reason = f"{path.parent} cannot be written: the store is open for reading only"
+    data_dir = path.parent.parent.parent
+    locked = next((each for each in (path.parent, path) if not os.access(each, os.W_OK)), data_dir)
+    reason = f"{locked} cannot be written: the store is open for reading only"
     return connection, f"{reason}, without the content of its log" if frozen and log_bytes(path) else reason
 
 
@@ -188,5 +199,5 @@ def read_only_error(reason: str) -> MnemonError:
     return rejected(
         STORAGE,
         f"{reason}; nothing was written",
-        "make its directory writable, then: mnemonctl daemon restart; or use another store",
+        "make it writable, then: mnemonctl daemon restart; or use another store",
     )

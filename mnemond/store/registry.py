@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import trio
 
 from mnemond.config.reading import VectorSettings
 from mnemond.config.regular_files import NotAFileError, read_regular
 from mnemond.errors import BUSY, DATA_DIR, INVALID_PARAMS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, rejected
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.answers import Visibility
+from mnemond.store import files
 from mnemond.store.checksums import is_damage, reason
-from mnemond.store.connection import DATABASE_FILE, BusyError, SqliteError
+from mnemond.store.connection import DATABASE_FILE, STORE_FILES, BusyError, SqliteError
 from mnemond.store.database import ChooseEmbedder
 from mnemond.store.engine import OnDefect
 from mnemond.store.files import log_bytes, make_directory, replace_file
-from mnemond.store.health import DAMAGE_HINT, Ballast
+from mnemond.store.health import DAMAGE_HINT, FAULTS_FILE, HIGH_WATER_FILE, Ballast
 from mnemond.store.shared_log import Cursor, seen_otherwise
 from mnemond.store.store import EventLoop, Store, embedder_of_shared, open_store
 from mnemond.text.secrets import kind_in_name
@@ -150,8 +154,29 @@ class _Opening:
         self.failure: MnemonError | None = None
 
 
+class _Kept(NamedTuple):
+    """The index of a closed store, and the state of the file that it was made from."""
+
+    memories: MemoryIndex
+    state: tuple[int, ...]
+
+
+MORE: Final = 4
+"""Of so many stores that may be open, one more may be while all of them are in use."""
+
+ROOM_S: Final = 20.0
+"""Seconds that opening a store waits while as many as may be open are in use."""
+
+ROOM_POLL_S: Final = 0.01
+"""Nothing tells when a request is done with its store."""
+
+KEPT_MEMORIES: Final = 100_000
+"""Memories of closed stores that stay in memory, some 4 KB each, so that these are open again in milliseconds. The
+others are read from their files: 100 to 200 ms for 1,000 memories."""
+
+
 class StoreRegistry:
-    """Opens a store on first use and keeps it warm. For the event loop's thread."""
+    """Opens a store on first use and keeps it warm, until others need its place. For the event loop's thread."""
 
     def __init__(
         self,
@@ -164,22 +189,35 @@ class StoreRegistry:
         warn: Callable[[str], None],
         search: VectorSettings | None = None,
         environment: Mapping[str, str] | None = None,
+        most: Callable[[], int] = lambda: sys.maxsize,
+        read_only: bool = False,
     ) -> None:
         """`choose_embedder` is called in the thread that makes a store; `search`: how vectors are searched;
-        `environment` has the connection strings of shared stores."""
+        `environment` has the connection strings of shared stores; `most` returns how many stores may be open;
+        `read_only`: nothing is made or written, as no lock is held."""
         self._root = data_dir / "data"
         self._active = ActiveName(data_dir, warn)
         self._choose_embedder = choose_embedder
         self._environment = {} if environment is None else environment
-        self._ballast = Ballast(data_dir)
+        self._ballast = None if read_only else Ballast(data_dir)
         self._open = partial(
             open_store, choose_embedder=choose_embedder, now_us=now_us, loop=loop, on_defect=on_defect,
-            search=search, ballast=self._ballast, environment=environment,
+            search=search, ballast=self._ballast, environment=environment, read_only=read_only,
         )  # fmt: skip
         self._stores: dict[str, Store] = {}
         self._opening: dict[str, _Opening] = {}
+        self._most = most
+        self._entrance = trio.Lock()
+        self._opened = trio.Event()
+        self._moving = 0
+        """Stores that are being opened or closed."""
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self.unused: Callable[[], Iterator[str]] = lambda: iter(())
+        """Yields the names of open stores that nobody uses, the one least recently used first."""
         self.on_closed: list[Callable[[str], None]] = []
         """Called with the name of a store that is about to be closed while the daemon runs on."""
+        self.on_exclusive: list[Callable[[str], None]] = []
+        """Called next, if the store may be another one when it is opened again."""
 
     def active(self) -> tuple[str, str]:
         """Return (name, origin) of the store used when none is named."""
@@ -237,9 +275,8 @@ class StoreRegistry:
         if (store := self._stores.get(name)) is not None:
             return store
         self.find(name)
-        opening = self._opening.setdefault(name, _Opening())
-        seen = opening.failures
-        async with opening.lock:
+        seen = self._opening[name].failures if name in self._opening else 0
+        async with self._locked(name) as opening:
             if opening.failures > seen and opening.failure is not None:
                 raise opening.failure  # of the attempt this call waited for: another would take as long, and fail
             try:
@@ -248,6 +285,17 @@ class StoreRegistry:
             except MnemonError as error:
                 opening.failure, opening.failures = error, opening.failures + 1
                 raise
+
+    @asynccontextmanager
+    async def _locked(self, name: str) -> AsyncIterator[_Opening]:
+        """Hold the lock under which a store is opened and closed."""
+        opening = self._opening.setdefault(name, _Opening())
+        try:
+            async with opening.lock:
+                yield opening
+        finally:
+            if name not in self._stores and not opening.lock.locked():
+                self._opening.pop(name, None)
 
     def find(self, name: str) -> Path:
         """Return the file of a store that exists, or is made on first use. Raises MnemonError(NOT_FOUND)."""
@@ -283,17 +331,11 @@ class StoreRegistry:
 
         Raises MnemonError(BUSY) when a sound store is still being read by another program: its log is not empty then.
         """
-        async with self._opening.setdefault(name, _Opening()).lock:
-            sound = False
-            if (store := self._stores.pop(name, None)) is not None:
-                for notify in self.on_closed:
-                    notify(name)
-                with trio.CancelScope(shield=True):  # a store must not be opened again while it is being closed
-                    sound = not store.is_damaged
-                    try:
-                        await store.close()
-                    except MnemonError:
-                        sound = False  # what is in its log stays there
+        async with self._locked(name):
+            sound = name in self._stores and await self._shut(self._stores[name])
+            self._kept.pop(name, None)
+            for notify in self.on_exclusive:
+                notify(name)
             if sound and log_bytes(self.path(name)):
                 raise rejected(
                     BUSY,
@@ -302,11 +344,65 @@ class StoreRegistry:
                 )
             yield Closed(self.path(name), sound)
 
+    async def _shut(self, store: Store) -> bool:
+        """Close an open store, whose lock is held; return True if nothing was wrong."""
+        sound = not store.is_damaged
+        for notify in self.on_closed:
+            notify(store.name)
+        del self._stores[store.name]
+        self._moving += 1
+        with trio.CancelScope(shield=True):  # a store must not be opened again while it is being closed
+            try:
+                await store.close()
+            except MnemonError:
+                sound = False  # what is in its log stays there
+            finally:
+                self._moving -= 1
+        return sound
+
+    async def _close_unused(self) -> bool:
+        """Close the store that was used least recently of those that nobody uses; return False if there is none."""
+        for name in self.unused():
+            lock, store = self._opening[name].lock, self._stores[name]
+            if lock.locked() or not store.may_rest:
+                continue
+            lock.acquire_nowait()
+            try:
+                index = store.index_at_rest
+                state = files.state_at_rest(store.path) if await self._shut(store) else None
+                if index is not None and state is not None:
+                    self._kept[name] = _Kept(index, state)
+                    while sum(each.memories.snapshot.rows for each in self._kept.values()) > KEPT_MEMORIES:
+                        self._kept.popitem(last=False)
+            finally:
+                lock.release()
+            return True
+        return False
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Close unused stores while more are open than may be, until cancelled."""
+        task_status.started()
+        while True:
+            self._opened = trio.Event()
+            if not (len(self._stores) > self._most() and await self._close_unused()):
+                await self._opened.wait()
+
+    async def _room(self) -> None:
+        """Wait until one more store may be open; who came first is first. Raises MnemonError(BUSY)."""
+        with trio.move_on_after(ROOM_S):
+            async with self._entrance:
+                while len(self._stores) + self._moving >= (most := self._most()) + max(1, most // MORE):
+                    if not await self._close_unused():
+                        await trio.sleep(ROOM_POLL_S)
+                return
+        sentence = f"{len(self._stores):,} stores are in use at once, as many as may be open"
+        raise rejected(BUSY, sentence, "repeat in a moment; server.max_open_stores, and `ulimit -n`")
+
     async def create(self, name: str, share: Cursor | None = None, visibility: Visibility | None = None) -> bool:
         """Make a store and open it; return True if it is new. `share`: it is a cache of that log, with this
         `visibility`. Raises MnemonError: STORAGE when that fails; UNAVAILABLE, INVALID_PARAMS for a log or a store
         that cannot be used so."""
-        async with self._opening.setdefault(name, _Opening()).lock:
+        async with self._locked(name):
             existed = self.exists(name)
             if not existed:
                 check_new_name(name)
@@ -326,28 +422,47 @@ class StoreRegistry:
     async def _open_cold(self, name: str, share: Cursor | None = None, visibility: Visibility | None = None) -> Store:
         if (store := self._stores.get(name)) is not None:
             return store
+        await self._room()
         path, attempt = self.path(name), CancellableOpen()
-        open_it = self._open_blocking if share is None else partial(self._open_shared, share, visibility)
+        open_it = partial(self._open_blocking, kept=self._kept.pop(name, None))
+        if share is not None:
+            open_it = partial(self._open_shared, share, visibility)
+        remove_new = _removal_of_new(path)
+        self._moving += 1
         try:
             # A stop does not wait for a database that others hold: nothing has been written that could be half-done.
             store = await trio.to_thread.run_sync(attempt.run, partial(open_it, name, path), abandon_on_cancel=True)
+            try:
+                store.start()
+            except RuntimeError:  # the system starts no thread
+                store.discard()
+                raise
+            self._stores[name] = store
         except trio.Cancelled:
             if (unwanted := attempt.give_up()) is not None:
                 with trio.move_on_after(DISCARD_S, shield=True):
                     await trio.to_thread.run_sync(unwanted.discard, abandon_on_cancel=True)
             raise
         except (SqliteError, OSError) as error:
+            remove_new()
             raise _unopened(name, path, error) from error
-        store.start()
-        self._stores[name] = store
+        except (MnemonError, RuntimeError):
+            remove_new()
+            raise
+        finally:
+            self._moving -= 1
+        self._opened.set()
         return store
 
     def _open_shared(self, share: Cursor, visibility: Visibility | None, name: str, path: Path) -> Store:
         embedder_of_shared(share, self._environment, self._choose_embedder, visibility)  # before there is a file of it
-        return self._open_blocking(name, path, partial(self._open, share=share))
+        return self._open_blocking(name, path, share=share)
 
-    def _open_blocking(self, name: str, path: Path, opening: Callable[[str, Path], Store] | None = None) -> Store:
-        opening = opening or self._open
+    def _open_blocking(self, name: str, path: Path, *, kept: _Kept | None = None, share: Cursor | None = None) -> Store:
+        index = kept.memories if kept is not None and kept.state == files.state_at_rest(path) else None
+        opening = partial(self._open, kept=index, share=share)
+        if self._ballast is None:
+            return opening(name, path)
         make_directory(path.parent.parent)
         make_directory(path.parent)
         self._ballast.make()
@@ -369,6 +484,25 @@ class StoreRegistry:
             except MnemonError as error:
                 failures.append(error)
         return failures
+
+
+def _removal_of_new(path: Path) -> Callable[[], None]:
+    """Return what removes the files that opening makes, if there is no database now."""
+    if os.path.lexists(path):
+        return lambda: None
+    is_new = not os.path.lexists(path.parent)
+    names = (*STORE_FILES, HIGH_WATER_FILE, FAULTS_FILE)
+    new = [part for name in names if not os.path.lexists(part := path.with_name(name))]
+
+    def remove() -> None:
+        for part in new:
+            with suppress(OSError):
+                part.unlink()
+        if is_new:
+            with suppress(OSError):
+                path.parent.rmdir()
+
+    return remove
 
 
 def _unopened(name: str, path: Path, error: SqliteError | OSError) -> MnemonError:

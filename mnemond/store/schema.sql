@@ -66,7 +66,7 @@ CREATE TABLE "insights"(
 ) STRICT;
 CREATE INDEX insights_by_successor ON insights(superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX insights_by_partner ON insights(paired_with) WHERE paired_with IS NOT NULL;
-CREATE INDEX insights_by_retirement ON insights(deleted_at, id) WHERE deleted_at IS NOT NULL;
+CREATE INDEX insights_by_retirement ON insights(deleted_at, id, status) WHERE deleted_at IS NOT NULL;
 
 -- Edges by the numbers of memories (docs/decisions/0013). Read the view `edges`, which says the same by their ids.
 CREATE TABLE edge_rows(

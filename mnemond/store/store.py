@@ -24,6 +24,7 @@ from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, UNAVAILABLE, Mnemo
 from mnemond.ids import RandomIds, nonce
 from mnemond.index.passages import PassageSnapshot
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.answers import Visibility
 from mnemond.model.core import CoreSummary
 from mnemond.model.outcomes import Outcome
@@ -206,9 +207,10 @@ class Writer:
         while (work := self._next()) is not None:
             if isinstance(work, _Job):
                 self._loop.run_sync_soon(self._finish_job, work, self._guarded(work.run))
-                continue
-            self._loop.run_sync_soon(self._finish, work, self._commit(work))
-            self._guarded(self._engine.checkpoint_if_due)
+            else:
+                self._loop.run_sync_soon(self._finish, work, self._commit(work))
+                self._guarded(self._engine.checkpoint_if_due)
+            del work  # what it refers to would be kept until the next
 
     def _next(self) -> list[_Write] | _Job | None:
         """Wait for work; while there is none, load what is kept of sessions. A load that fails is tried again after the
@@ -384,6 +386,20 @@ class Store:
         return self._writer.is_idle
 
     @property
+    def may_rest(self) -> bool:
+        """Return True if nothing but the files is lost when the store is closed now and opened again later: nothing is
+        being written or read, nobody else writes to it, and the file has all that is in memory."""
+        return self.is_idle and not self._readers and self.shared is None and not self.is_damaged
+
+    @property
+    def index_at_rest(self) -> MemoryIndex | None:
+        """The index, for opening the store again once it is closed; None if it has to be built from the rows then:
+        some of them could not be read, or a graph of vectors was being built, which has ended."""
+        index = self._engine.index
+        whole = self.degraded_reason is None and not index.begun and index.snapshot.dense.approximate is None
+        return index if whole else None
+
+    @property
     def waiting(self) -> int:
         return self._writer.waiting
 
@@ -425,7 +441,13 @@ class Store:
 
     async def counts(self) -> tuple[dict[str, int], int, Backlog]:
         """Count the insights in each state, the lines of the log, and the queued exchanges. Raises MnemonError."""
-        return await self.read(lambda it: (insights.count_by_status(it), operations.count_lines(it), backlog(it)))
+
+        def count(connection: Connection) -> tuple[dict[str, int], int, Backlog]:
+            active = self.snapshot.live + len(self.unreadable)
+            by_status = ({"active": active} if active else {}) | insights.count_retired(connection)
+            return by_status, operations.count_lines(connection), backlog(connection)
+
+        return await self.read(count)
 
     def start(self) -> None:
         """Start the writer; until then `discard` closes the store."""
@@ -519,19 +541,22 @@ def open_store(
     ballast: Ballast | None = None,
     environment: Mapping[str, str] | None = None,
     share: Cursor | None = None,
+    kept: MemoryIndex | None = None,
+    read_only: bool = False,
 ) -> Store:
     """Open `path` (blocking: call it from a worker thread); `start` starts its writer. `environment` has the connection
     strings of shared stores; with `share` the store, which is empty, becomes one, and what others have is loaded.
+    `kept`: the index of the file as it is. `read_only`: write nothing, even where that is possible.
 
     Raises MnemonError, SqliteError.
     """
     known = {} if environment is None else environment
     choose = choose_embedder if share is None else partial(embedder_of_shared, share, known, choose_embedder)
 
-    def open_it() -> Opened:
-        return open_database(path, choose, now_us(), vfs, search, in_slices=True)
+    def open_it(kept: MemoryIndex | None = None) -> Opened:
+        return open_database(path, choose, now_us(), vfs, search, in_slices=True, kept=kept, read_only=read_only)
 
-    engine = Engine(open_it(), reopen=open_it, on_defect=on_defect, ballast=ballast, path=path)
+    engine = Engine(open_it(kept), reopen=open_it, on_defect=on_defect, ballast=ballast, path=path)
     store = Store(name, path, engine, Writer(engine, loop, on_defect))
     try:
         if share is not None:

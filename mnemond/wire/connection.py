@@ -7,24 +7,21 @@ Nothing here starts a task or opens a cancel scope for a request: on a round tri
 from __future__ import annotations
 
 import contextlib
-import os
-import resource
 import socket
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Protocol
 
-import msgspec
 import trio
 
 from mnemond import errors
-from mnemond.config.settings import ServerSettings
 from mnemond.errors import MnemonError
 from mnemond.wire.deferred import Deferred
 from mnemond.wire.dispatch import Call, Dispatcher, Reply
 from mnemond.wire.hook_payload import BEGINNING, begins_like_a_hook
 from mnemond.wire.hooks import Hooks
 from mnemond.wire.jsonrpc import Foreign, Refused, Request, batch_pieces, encode_error, parse, perhaps_foreign
+from mnemond.wire.limits import Counters, Limits
 
 RECEIVE_BYTES = 65536
 """One read. Much larger buffers cost more than they save: 1 MiB takes ten times as long as 64 KiB."""
@@ -469,101 +466,6 @@ class Batch:
             return []
         self._budget.held -= self._bytes
         return batch_pieces(self._replies)
-
-
-# ---------------------------------------------------------------- limits
-#
-# What one client may take from the daemon and for how long, and what the server has counted.
-
-
-class Limits(ServerSettings, frozen=True, kw_only=True):
-    """The settings of the server, and bounds that are not configurable. Depth and batch length are in the protocol."""
-
-    reserved_descriptors: int = 64
-    """Files of the process's limit that are kept for databases and models."""
-    unsent_bytes: int = 4 << 20
-    """Replies waiting for one slow reader; beyond it nothing more is read from it."""
-    batch_bytes: int = 16 << 20
-    """Replies gathered for the unfinished batches of one connection; requests beyond it are refused."""
-    idle_s: float = 10.0
-    """Seconds without a byte and without anything to answer, after which a connection may be closed for a new one when
-    the limit of connections is reached."""
-    sweep_s: float = 0.5
-    """Interval at which deadlines are checked; they may take effect so much later."""
-    inline_ms: float = 1.0
-    """Uninterrupted work for one connection before the others have their turn."""
-    optimistic_reads: int = 8
-    """Reads tried in a row before waiting for the socket."""
-
-    @classmethod
-    def of(cls, server: ServerSettings) -> Limits:
-        """Return the limits of a configuration."""
-        return cls(**msgspec.structs.asdict(server))
-
-    @property
-    def hook_s(self) -> float:
-        """Seconds after which a hook is answered without a text."""
-        return self.hook_deadline_ms / 1000
-
-    def allowed_connections(self) -> int:
-        """`max_connections`, or fewer if the process may not open so many files."""
-        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if files == resource.RLIM_INFINITY:
-            return self.max_connections
-        return max(1, min(self.max_connections, files - self.reserved_descriptors))
-
-
-class Counters(msgspec.Struct):
-    """Totals since the start; `connections` is the number open now."""
-
-    connections: int = 0
-    accepted: int = 0
-    refused: int = 0
-    """Connections over the limit, of another user, or for lack of a descriptor."""
-    cut: int = 0
-    """Connections that missed a deadline."""
-    evicted: int = 0
-    """Idle connections closed in favour of a new one at the limit."""
-    messages: int = 0
-    abandoned: int = 0
-    """Connections closed at the end of a stop with something unanswered."""
-
-
-SPARE: Final = 4
-"""Descriptors held in reserve. Another thread that opens a file at the moment one is released gets it, and may keep it
-for good, as SQLite does for each store while a lock is held. With one alone, clients then waited for as long as the
-others stayed."""
-
-
-class SpareDescriptors:
-    """Descriptors that are released when none is left, to accept a client and refuse it. For one thread."""
-
-    def __init__(self) -> None:
-        self._held: list[int] = []
-
-    def top_up(self) -> None:
-        """Hold SPARE descriptors, or as many as the system gives."""
-        while len(self._held) < SPARE and (fd := _open_descriptor()) is not None:
-            self._held.append(fd)
-
-    def release(self) -> bool:
-        """Close one; return False if none was held."""
-        if not self._held:
-            return False
-        os.close(self._held.pop())
-        return True
-
-    def close(self) -> None:
-        """Close all of them."""
-        while self.release():
-            pass
-
-
-def _open_descriptor() -> int | None:
-    try:
-        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
 
 
 # ---------------------------------------------------------------- messages in a stream of bytes

@@ -143,6 +143,9 @@ Reply: TypeAlias = bytes | None
 
 _CONNECTION = "(connection)"
 
+NO_THREAD: Final = "can't start new thread"
+"""The message of the RuntimeError by which `threading` and `_thread` tell that (thread_run in _threadmodule.c)."""
+
 
 class Dispatcher:
     """The methods of the daemon and the functions that serve them; the two must match exactly."""
@@ -265,7 +268,12 @@ class Dispatcher:
         return self.refused(request, error)
 
     def defect(self, request: Request | None, error: BaseException) -> Reply:
-        """Log a defect in full and return the reply, which has no details; None for `request` outside of any."""
+        """Log a defect in full and return the reply, which has no details; None for `request` outside of any. That the
+        system starts no thread is none."""
+        if request is not None and isinstance(error, RuntimeError) and str(error) == NO_THREAD:
+            sentence = "the system starts no further thread for the daemon, for lack of memory or by a limit"
+            hint = "repeat in a moment; end other programs, or raise the limit (`ulimit -u`, TasksMax of systemd)"
+            return self.refused(request, MnemonError(errors.BUSY, sentence, hint=hint, outcome=self._outcome(request)))
         self.defects += 1
         self._on_defect(_CONNECTION if request is None else request.method, error)
         if request is None:

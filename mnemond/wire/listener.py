@@ -78,6 +78,19 @@ def open_data_dir(path: Path) -> DataDir:
     return DataDir(path, fd)
 
 
+def unwritable(path: Path) -> MnemonError | None:
+    """Return the error for a data directory in which nothing can be made, None for one that can be written."""
+    if os.access(path, os.W_OK):
+        return None
+    mode = stat.S_IMODE(os.stat(path).st_mode)
+    return MnemonError(
+        errors.DATA_DIR,
+        f"the data directory {path} cannot be written (mode {mode:04o}, or its file system is mounted for reading"
+        " only), and a daemon needs its lock and its socket there",
+        hint=f"chmod u+w {path}; until then memories can be read: mnemonctl recall WORDS, mnemonctl list",
+    )
+
+
 def lock(directory: DataDir) -> InstanceLock:
     """Lock the directory, and write the process id into the lock file.
 
@@ -162,6 +175,8 @@ def _unusable(path: Path, error: OSError) -> MnemonError:
     if error.errno in (errno.ENOTDIR, errno.EEXIST):
         return MnemonError(errors.DATA_DIR, f"{path}, or a part of it, is not a directory")
     hint = "remove it and start again" if isinstance(error, NotAFileError) else None
+    if error.errno in (errno.EACCES, errno.EROFS):
+        hint = f"make {path.parent} writable, or choose another data directory: --data-dir, MNEMON_DATA_DIR"
     return MnemonError(errors.DATA_DIR, f"{path} cannot be opened: {error.strerror}", hint=hint)
 
 

@@ -6,22 +6,24 @@ import contextlib
 import errno
 import math
 import os
+import re
 import select
 import socket
 import struct
 import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import trio
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.wire.connection import Connection, Counters, Limits, SpareDescriptors
+from mnemond.wire.connection import Connection
 from mnemond.wire.dispatch import Call, Dispatcher
 from mnemond.wire.hooks import HookHandler, Hooks
 from mnemond.wire.jsonrpc import NO_ID, encode_error
+from mnemond.wire.limits import Counters, Limits, SpareDescriptors
 from mnemond.wire.listener import Listener
 
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
@@ -71,6 +73,10 @@ class Server:
     async def stop_requested(self) -> None:
         """Return once a stop was requested."""
         await self._stop.wait()
+
+    async def emptied(self) -> None:
+        """Return once no client is connected any more."""
+        await self._emptied.wait()
 
     def apply_settings(self, limits: Limits) -> None:
         """Use these limits from now on; a connection keeps those it began with."""
@@ -222,7 +228,8 @@ class Server:
         except OSError:
             return False
         else:
-            self._refuse(sock, "the daemon has no file descriptor left", may_linger=False)
+            self._refuse(sock, "the daemon has no file descriptor left")
+            sock.close()
             return True
         finally:
             self._spare.top_up()
@@ -240,10 +247,20 @@ class Server:
             self.counters.refused += 1
             sock.close()
             return
-        if not self._make_room():
-            sentence = f"{len(self._connections)} connections are open; the limit is {self._allowed}"
-            self._refuse(sock, sentence, may_linger=True)
-            return
+        if self._make_room():
+            self._admit(sock, pid, uid)
+        elif self._leaving < MAX_LEAVING:
+            self._leaving += 1
+            self.spawn(lambda: self._look_and_refuse(sock, pid, uid))
+        else:
+            self._refuse(sock, self._too_many())
+            sock.close()
+
+    def _too_many(self) -> str:
+        return f"{len(self._connections)} connections are open; the limit is {self._allowed}"
+
+    def _admit(self, sock: socket.socket, pid: int, uid: int, *, once: bool = False) -> None:
+        """Serve a client; with `once` only what it has sent already."""
         self.counters.accepted += 1
         number = self.counters.accepted
         call = Call(number, pid, uid, gone=partial(is_gone, sock), notify=partial(self.send_event, number))
@@ -251,8 +268,10 @@ class Server:
         self._connections[connection.number] = connection
         self.counters.connections = len(self._connections)
         with self.dispatcher.boundary() as boundary:
-            if connection.serve_once() and connection.unfinished:
+            if connection.serve_once() and connection.unfinished and not once:
                 connection.serve_once()
+            if once:
+                connection.stop_reading()
         if boundary.reply is not None:
             connection.close()
         if connection.unfinished:
@@ -276,19 +295,25 @@ class Server:
                 return True
         return False
 
-    def _refuse(self, sock: socket.socket, sentence: str, *, may_linger: bool) -> None:
+    def _refuse(self, sock: socket.socket, sentence: str) -> bool:
+        """Tell a client why it is not served; return True if it may still be sending."""
         self.counters.refused += 1
         sock.setblocking(False)
         send_final_error(sock, MnemonError(errors.TOO_MANY_CONNECTIONS, sentence, hint="try again", outcome="rejected"))
-        if discard(sock) and may_linger and self._leaving < MAX_LEAVING:
-            self._leaving += 1
-            self.spawn(lambda: self._linger(sock))
-        else:
-            sock.close()
+        return discard(sock)
 
-    async def _linger(self, sock: socket.socket) -> None:
+    async def _look_and_refuse(self, sock: socket.socket, pid: int, uid: int) -> None:
+        """Refuse a client at the limit, unless it asks for something that has to work there."""
         try:
-            await drain_and_close(sock)
+            with trio.move_on_after(LINGER_S):
+                await trio.lowlevel.wait_readable(sock)
+            is_free = len(self._connections) < self._allowed + RESERVED
+            if is_free and begins_with_reserved(sock):
+                self._admit(sock, pid, uid, once=True)
+            elif self._refuse(sock, self._too_many()):
+                await drain_and_close(sock)
+            else:
+                sock.close()
         finally:
             self._leaving -= 1
 
@@ -350,6 +375,25 @@ anything is read."""
 
 MAX_LEAVING = 16
 """Refused clients that may linger at once: a quarter of the descriptors kept beside the connections."""
+
+RESERVED: Final = 4
+"""Connections beyond the limit, for one message each: looking at the daemon and stopping it have to work then."""
+
+_RESERVED_FOR: Final = re.compile(
+    rb'"method": ?"(?:hello|status|store\.list|jobs\.list|sync\.status|verify|daemon\.stop)"|"argv": ?\["status"'
+)
+"""What `mnemonctl status`, `doctor`, `daemon status` and `daemon stop` send."""
+
+_BEGINNING_BYTES: Final = 512
+
+
+def begins_with_reserved(sock: socket.socket) -> bool:
+    """Return True if a client that has not been read yet asks for something that works at the limit of connections."""
+    try:
+        return _RESERVED_FOR.search(sock.recv(_BEGINNING_BYTES, socket.MSG_PEEK)) is not None
+    except OSError:
+        return False
+
 
 _READ_BYTES = 65536
 _READS = 16

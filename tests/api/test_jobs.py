@@ -21,6 +21,7 @@ from mnemond.api.store_access import OpenStores
 from mnemond.api.types_daemon import StatusResult
 from mnemond.api.types_jobs import JobsListResult, JobsRunParams, JobsRunResult, JobView
 from mnemond.api.types_memories import RememberParams
+from mnemond.api.uses import Uses
 from mnemond.config.settings import Config
 from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import INVALID_PARAMS, STOPPING, STORAGE, MnemonError
@@ -64,7 +65,12 @@ class Office:
             over.stores,
             over.supply,
             listener=StoreListeners(
-                over.worker, self.scheduler, self.feed, Followers(over._guard), over.open_stores.reload_embedder
+                over.worker,
+                self.scheduler,
+                self.feed,
+                Followers(over._guard),
+                over.open_stores.reload_embedder,
+                Uses(over.identities, over._guard),
             ),
             used=self.scheduler.used,
         )

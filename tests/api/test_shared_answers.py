@@ -359,6 +359,6 @@ def is_switched(over: SharedDesk, name: str) -> bool:
 
 
 def embedder_of(over: SharedDesk) -> str | None:
-    warm = over.daemon.open_stores.warm(TEAM)
+    warm = over.daemon.open_stores._warm.get(TEAM)
     assert warm is not None
     return None if warm.embedder is None else warm.embedder.name

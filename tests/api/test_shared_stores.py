@@ -12,6 +12,7 @@ import pytest
 from mnemond.api import types_stores
 from mnemond.api.events import Feed
 from mnemond.api.maintenance import StoreListeners
+from mnemond.api.uses import Uses
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.jobs.follow import Followers
 from mnemond.store.connection import Connection
@@ -61,6 +62,9 @@ class Listener:
     def set_embedder(self, _name: str, embedder: Any) -> None:
         self.embedders.append(embedder)
 
+    def is_busy(self, _name: str) -> bool:
+        return False
+
     def detach(self, _name: str) -> None: ...
 
 
@@ -78,7 +82,9 @@ async def test_what_others_wrote_is_an_event_and_a_purge_clears_caches(tmp_path:
         followers.start_soon = lambda work, name: reloaded.append(name)  # type: ignore[method-assign]
         jobs = Listener()
         worker = Listener()
-        listeners = StoreListeners(worker, jobs, feed, followers, over.open_stores.reload_embedder)  # type: ignore[arg-type]
+        uses = Uses(over.identities, nullcontext)
+        reload = over.open_stores.reload_embedder
+        listeners = StoreListeners(worker, jobs, feed, followers, reload, uses)  # type: ignore[arg-type]
         warm = msgspec.structs.replace(await over.open_stores.open("default"), on_purged=lambda: cleared.append(1))
         listeners.attach(warm, lambda **_: None)
         written = Operation(op_id="op-1", method="remember", at="")
@@ -108,7 +114,7 @@ async def test_an_embedder_that_another_daemon_chose_is_found(tmp_path: Path) ->
         warm = await over.open_stores.open("default")
         await over.open_stores.reload_embedder("default")
         await over.open_stores.reload_embedder("another")
-        assert over.open_stores.warm("default") is warm
+        assert await over.open_stores.open("default") is warm
 
         def switch_to(fingerprint: str) -> Any:
             def work(connection: Connection) -> None:
@@ -119,8 +125,7 @@ async def test_an_embedder_that_another_daemon_chose_is_found(tmp_path: Path) ->
         for fingerprint, error in (("toy-2", None), ("toy-3", "there is no such toy; look elsewhere")):
             await warm.store.rewrite(switch_to(fingerprint))
             await over.open_stores.reload_embedder("default")
-            now = over.open_stores.warm("default")
-            assert now is not None
+            now = await over.open_stores.open("default")
             assert (now.embedder and now.embedder.fingerprint, now.embed_error) == (
                 None if error else fingerprint, error,
             )  # fmt: skip

@@ -15,8 +15,8 @@ from mnemond.api.types_daemon import TopParams
 from mnemond.errors import BUSY, MnemonError
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
 from mnemond.store.registry import StoreRegistry
-from mnemond.wire.connection import Counters
 from mnemond.wire.dispatch import BUCKETS, Latencies, bucket_of
+from mnemond.wire.limits import Counters
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 
 

@@ -16,8 +16,8 @@ from mnemond.api import recall
 from mnemond.api.registry import METHODS
 from mnemond.api.store_access import FairLimiter
 from mnemond.api.types_memories import RecallParams
-from mnemond.wire.connection import Limits
 from mnemond.wire.dispatch import Call, Dispatcher
+from mnemond.wire.limits import Limits
 from mnemond.wire.params import Method
 from mnemond.wire.server import Server
 from tests.api.factories import Bench, ToyEmbedder, bench

@@ -68,10 +68,10 @@ class World:
         self._open = self.daemon.stores._open
         self.daemon.stores._open = self._noting  # type: ignore[assignment]  # called like the original
 
-    def _noting(self, *arguments: Any) -> Store:
+    def _noting(self, *arguments: Any, **options: Any) -> Store:
         self._opening += 1
         try:
-            store = self._open(*arguments)
+            store = self._open(*arguments, **options)
             self._opened.append(store)
             return store
         finally:

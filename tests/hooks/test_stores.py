@@ -89,9 +89,9 @@ async def test_a_store_that_is_cold_is_opened_without_anybody_else_waiting(tmp_p
         await known(over)
     async with desk(tmp_path) as over:
         said = over.daemon._agents.at(HookEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s", text=WHY), CALL)
-        assert over.daemon.open_stores.warm("default") is None  # nothing was opened on the way
+        assert over.daemon.stores.warm("default") is None  # nothing was opened on the way
         assert SQLITE in str(await said)
-        assert over.daemon.open_stores.warm("default") is not None
+        assert over.daemon.stores.warm("default") is not None
 
 
 async def test_a_store_that_cannot_be_written_still_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ async def test_a_store_that_cannot_be_written_still_tells(tmp_path: Path, monkey
         def full(*_: object) -> None:
             raise MnemonError(errors.STORAGE, "no space is left")
 
-        monkeypatch.setattr(over.daemon.open_stores.warm("default").store, "submit", full)  # type: ignore[union-attr]
+        monkeypatch.setattr(over.daemon.stores.warm("default"), "submit", full)
         assert SQLITE in await over.asks(WHY)
         with pytest.raises(MnemonError, match="no space is left"):
             await over.answered("Because.")

@@ -12,7 +12,17 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond.errors import BUSY, STOPPING, STORAGE, MnemonError
 from mnemond.jobs.job import Done, Job, Work
-from mnemond.jobs.scheduler import ATTEMPTS, FIRST_PAUSE_S, IDLE_S, MAX_ASKED, PATIENCE_S, USED, WRITING
+from mnemond.jobs.scheduler import (
+    ATTEMPTS,
+    CLOSED_S,
+    FIRST_PAUSE_S,
+    IDLE_S,
+    MAX_ASKED,
+    OPEN_AGAIN_S,
+    PATIENCE_S,
+    USED,
+    WRITING,
+)
 from tests.jobs.factories import DAY_S, DAY_US, HOUR_S, Keeping, kept
 
 
@@ -231,3 +241,64 @@ async def test_a_scheduler_that_was_ended_before_it_ran_runs_nothing(tmp_path: P
         nursery.cancel_scope.cancel()
     await over.store.close()
     assert toy.runs == []
+
+
+async def test_a_closed_store_is_opened_for_a_job_that_was_hurried(tmp_path: Path, mock_clock: MockClock) -> None:
+    """It is not for those that come by their interval, within the first hour."""
+    toy, opened = Toy(interval_s=60.0), list[str]()
+    async with kept(tmp_path, mock_clock, toy) as over:
+        refusal: list[MnemonError] = []
+
+        async def reopen(name: str) -> None:
+            opened.append(name)
+            if refusal:
+                raise refusal.pop()
+            over.scheduler.attach(over.store)
+
+        async def later(seconds: float) -> None:
+            mock_clock.jump(seconds)
+            await wait_all_tasks_blocked()
+
+        over.scheduler.open_store = reopen
+        runs = len(toy.runs)
+        over.scheduler.detach("default")
+        assert over.scheduler.questions("default") == []
+        await later(CLOSED_S - 1)
+        assert opened == []
+        await later(1)
+        await over.settled()
+        assert (opened, len(toy.runs)) == (["default"], runs + 1)
+
+        over.scheduler.detach("default")
+        over.scheduler.hurry("default", "toy")
+        await later(IDLE_S - 0.1)
+        over.scheduler.used("default")
+        refusal.append(MnemonError(STORAGE, "the disk is away"))
+        await later(0.2)
+        assert (len(opened), len(toy.runs)) == (2, runs + 1)
+        await later(OPEN_AGAIN_S)
+        await over.settled()
+        assert (len(opened), len(toy.runs)) == (3, runs + 2)
+
+        over.scheduler.detach("default")
+        over.scheduler.forget("default")
+        await later(DAY_S)
+        assert len(opened) == 3
+        over.scheduler.attach(over.store)
+        await over.settled()
+
+
+async def test_a_store_stays_open_while_a_job_runs_or_is_requested(tmp_path: Path, mock_clock: MockClock) -> None:
+    toy = Toy()
+    async with kept(tmp_path, mock_clock, toy) as over:
+        assert not over.scheduler.is_busy("default")
+        toy.held = trio.Event()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(over.attendant.run, "toy")
+            nursery.start_soon(over.attendant.run, "toy")
+            await wait_all_tasks_blocked()
+            assert over.scheduler.is_busy("default")
+            toy.held.set()
+        await over.settled()
+        assert not over.scheduler.is_busy("default")
+        assert not over.scheduler.is_busy("another")

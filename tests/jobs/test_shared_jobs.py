@@ -102,7 +102,7 @@ async def test_one_daemon_at_a_time_runs_a_job(
                 await b.runner.run("toy")
             assert caught.value.kind is BUSY
             assert (await b.runner.run("graph_metrics")).outcome == "nothing"
-            b.runner.hurry("toy")
+            b.scheduler.hurry("one-at-a-time", "toy")
             await until(lambda: b.runner.agenda.by_name["toy"].skipped == ELSEWHERE)
             assert len(b.toy.runs) == before
             a.toy.held.set()

@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -218,3 +219,16 @@ def test_rpc_errors_carry_what_the_daemon_said(served: Path) -> None:
         rpc.call(served, "recal", {}, dict, 10)
     assert caught.value.kind.name == "method_not_found"
     assert "recall" in (caught.value.hint or "")
+
+
+def test_a_stop_waits_for_a_start_that_is_under_way(real: Path) -> None:
+    code = f"from mnemonctl import daemon; from pathlib import Path; daemon.start(Path({str(real)!r}), {PATIENCE_S})"
+    begun = subprocess.Popen([sys.executable, "-c", code])
+    lock = real / "start.lock"
+    while not (lock.exists() and not files.is_unlocked(lock)):
+        assert begun.poll() is None
+        time.sleep(0.001)
+    assert daemon.stop(real) is not None
+    assert begun.wait(PATIENCE_S) == 0
+    assert files.is_unlocked(real / "lock")
+    assert daemon.probe(real) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -80,6 +81,37 @@ def test_closed_standard_streams_do_not_swallow_the_request(tmp_path: Path, clos
         )
     assert (done.returncode, done.stdout) == (code, b"" if code else b"an answer\n")
     assert [json.loads(message)["method"] for message in served.messages] == ["cli.run"]
+
+
+WRITES_ITSELF: list[tuple[str, str]] = [
+    (words, to)
+    for words in (
+        "help",
+        "list --help",
+        "--version",
+        "completion bash",
+        "config --help",
+        "logs",
+        "logs --json",
+        "doctor",
+    )
+    for to in (">&-", ">/dev/full")
+]
+
+
+@each_row(("words", "to"), WRITES_ITSELF)
+def test_output_of_the_client_itself_that_cannot_be_written_ends_with_74(words: str, to: str, tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir(exist_ok=True)
+    (tmp_path / "log" / "mnemond.log").write_text(
+        '{"event":"ready","level":"info","timestamp":"2026-11-22T08:49:03.133774Z"}\n'
+    )
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl import main; main()"
+    shell = ["sh", "-c", f'exec "$@" {to}', "sh", sys.executable, "-c", program]
+    done = subprocess.run(
+        [*shell, *words.split(), "--data-dir", str(tmp_path)], check=False, timeout=30, capture_output=True,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 74, done.stderr
 
 
 def test_control_c_leaves_at_once_with_130(tmp_path: Path) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -252,12 +257,86 @@ def test_a_daemon_that_does_not_leave_is_named(tmp_path: Path, monkeypatch: pyte
     assert "kill 4711" in (caught.value.hint or "")
 
 
-def test_a_held_lock_without_a_socket_is_not_taken_for_a_stopped_daemon(tmp_path: Path) -> None:
+def test_a_held_lock_without_a_socket_is_not_taken_for_a_stopped_daemon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemon, "START_S", 0.1)
     with files.private_file(tmp_path / "lock") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(MnemonError):
             daemon.stop(tmp_path)
     assert daemon.stop(tmp_path) is None
+
+
+HOLDS_THE_LOCK = """
+import fcntl, os, sys, time
+lock = open(sys.argv[1], "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+lock.write(sys.argv[2] if len(sys.argv) > 2 else str(os.getpid()))
+lock.flush()
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+@contextlib.contextmanager
+def holder(directory: Path, *pid: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that holds the lock, and says that the one of this pid does."""
+    command = [sys.executable, "-c", HOLDS_THE_LOCK, str(directory / "lock"), *pid]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "held\n"
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("reply", [None, b'{"jsonrpc":"2.0","id":1,"error":{"code":1014,"message":"too many"}}\n'])
+def test_a_daemon_that_does_not_take_the_request_gets_a_signal(
+    reply: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemon, "START_S", 0.1)
+    with contextlib.ExitStack() as held:
+        process = held.enter_context(holder(tmp_path))
+        if reply is not None:
+            held.enter_context(fake_daemon(tmp_path, lambda _: reply))
+        assert daemon.stop(tmp_path) == process.pid
+        assert process.wait(10) == -signal.SIGTERM
+
+
+def test_no_other_process_gets_a_signal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the lock is held in another container, which counts its processes by itself."""
+    monkeypatch.setattr(daemon, "START_S", 0.1)
+    with subprocess.Popen(["sleep", "60"]) as other:
+        try:
+            with holder(tmp_path, str(other.pid)) as process, pytest.raises(MnemonError, match="does not listen"):
+                daemon.stop(tmp_path)
+            assert (other.poll(), process.returncode) == (None, -signal.SIGKILL)
+        finally:
+            other.kill()
+
+
+def test_a_daemon_that_begins_to_listen_is_stopped(tmp_path: Path) -> None:
+    replies: list[bytes] = []
+
+    def leave(message: bytes) -> bytes:
+        replies.append(message)
+        process.kill()
+        process.wait()
+        return b'{"jsonrpc":"2.0","id":1,"result":{"pid":7}}\n'
+
+    with holder(tmp_path) as process, contextlib.ExitStack() as held:
+        timer = threading.Timer(0.2, lambda: held.enter_context(fake_daemon(tmp_path, leave)))
+        timer.start()
+        assert daemon.stop(tmp_path) == 7
+        timer.join()
+    assert len(replies) == 1
+
+
+def test_a_stop_makes_no_data_directory(home: Path) -> None:
+    assert daemon.stop(home) is None
+    assert not home.exists()
 
 
 def test_status_of_a_daemon_without_stores(tmp_path: Path) -> None:

@@ -96,3 +96,8 @@ def stored(path: Path) -> list[str]:
 def bytes_of(directory: Path) -> bytes:
     """Everything in every file of a store. Reading beside SQLite's own locks is harmless: nothing here writes."""
     return b"".join(file.read_bytes() for file in sorted(directory.iterdir()) if file.is_file())
+
+
+def by_status(connection: Connection) -> dict[str, int]:
+    """Count the memories in each state, by reading all of them."""
+    return dict(connection.rows("SELECT status, count(*) FROM insights GROUP BY status ORDER BY status"))

@@ -11,10 +11,10 @@ from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, Remove
 from mnemond.model.memory import Edge, Scope
 from mnemond.model.outcomes import ForgetResult, RememberResult
 from mnemond.model.relations import Evidence
-from mnemond.store import history, insights, operations, relations
+from mnemond.store import history, operations, relations
 from mnemond.store.connection import SqliteError
 from tests.outcomes import forgotten
-from tests.store.factories import contents, engine_at, forget, insight_id, open_at, remember, stored
+from tests.store.factories import by_status, contents, engine_at, forget, insight_id, open_at, remember, stored
 
 
 def test_what_is_committed_is_stored_and_seen(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_forget_takes_out_of_recall_and_keeps_the_row(tmp_path: Path) -> None:
     outcome = engine.commit([forget(1)])[0]
     assert outcome == forgotten(insight_id(1), "forget-1")
     assert contents(engine) == {"memory number 2"}
-    assert engine.read(insights.count_by_status) == {"active": 1, "forgotten": 1}
+    assert engine.read(by_status) == {"active": 1, "forgotten": 1}
     twice = engine.commit([forget(1)])[0]
     assert isinstance(twice, MnemonError)
     assert twice.kind is NOT_FOUND
@@ -206,7 +206,7 @@ def test_a_memory_can_take_the_place_of_another_in_one_operation(tmp_path: Path)
     outcome = engine.commit([successor])[0]
     assert outcome == successor.outcome
     assert contents(engine) == {"memory number 2"}
-    assert engine.read(insights.count_by_status) == {"active": 1, "superseded": 1}
+    assert engine.read(by_status) == {"active": 1, "superseded": 1}
     engine.close()
     assert stored(tmp_path / "a.db") == ["memory number 2"]
 

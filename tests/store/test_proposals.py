@@ -17,12 +17,22 @@ from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddEdge, ChangeSet, PurgeInsight, RetireInsight, SetImportance, Vector
 from mnemond.model.memory import Edge
 from mnemond.model.outcomes import RememberResult
-from mnemond.store import insights, operations
+from mnemond.store import operations
 from mnemond.store.connection import ConstraintError
 from mnemond.store.database import Opened
 from mnemond.store.engine import BatchCosines
 from mnemond.store.operations import Proposal, View, Write
-from tests.store.factories import DIMENSION, contents, engine_at, forget, insight_id, open_at, remember, vector_of
+from tests.store.factories import (
+    DIMENSION,
+    by_status,
+    contents,
+    engine_at,
+    forget,
+    insight_id,
+    open_at,
+    remember,
+    vector_of,
+)
 from tests.store.mirror import mirrored, of_file, portrait
 
 ONE, TWO = insight_id(1), insight_id(2)
@@ -58,7 +68,7 @@ def test_a_proposal_sees_what_earlier_ones_of_its_batch_wrote(tmp_path: Path) ->
         def decide(view: View) -> ChangeSet:
             assert view.similarity is not None
             ids = [view.snapshot.insight(row).id for row in range(view.snapshot.rows)]
-            active = insights.count_by_status(view.connection)["active"]
+            active = by_status(view.connection)["active"]
             assert active == view.snapshot.live
             seen.append((ids, np.round(every(view.similarity), 4).tolist(), view.snapshot.row_of(TWO)))
             return linked(number, 1)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import apsw
 import pytest
@@ -173,7 +174,7 @@ async def test_those_who_wait_for_an_attempt_share_its_failure(tmp_path: Path, m
     registry = registry_at(tmp_path)
     attempts: list[str] = []
 
-    def busy(name: str, path: Path) -> object:
+    def busy(name: str, path: Path, **_: object) -> object:
         attempts.append(name)
         raise apsw.BusyError("database is locked")
 
@@ -244,10 +245,10 @@ async def test_a_store_that_nobody_waits_for_any_more_is_closed_again(
     scope = trio.CancelScope()
     run = CancellableOpen.run
 
-    def slow(name: str, path: Path) -> Store:
+    def slow(name: str, path: Path, **kept: Any) -> Store:
         token.run_sync_soon(begun.set)
         assert go_on.wait(30)
-        return opening(name, path)
+        return opening(name, path, **kept)
 
     def watched(self: CancellableOpen, open_it: Callable[[], Store]) -> Store:
         try:
@@ -282,10 +283,10 @@ async def test_a_store_is_opened_with_the_room_that_the_ballast_held(
     assert ballast.exists
     opening = registry._open
 
-    def cramped(name: str, path: Path, **options: object) -> Store:
+    def cramped(name: str, path: Path, **options: Any) -> Store:
         if ballast.exists:
             raise apsw.FullError
-        return opening(name, path)
+        return opening(name, path, **options)
 
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_bavail=0, f_frsize=4096))
     monkeypatch.setattr(registry, "_open", cramped)

@@ -13,11 +13,10 @@ import trio
 from mnemond.errors import BUSY, INTERNAL, NOT_FOUND, MnemonError
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.outcomes import RememberResult
-from mnemond.store import insights
 from mnemond.store import store as store_module
 from mnemond.store.engine import Engine, Result
 from mnemond.store.store import Store, Writer
-from tests.store.factories import engine_at, remember, stored
+from tests.store.factories import by_status, engine_at, remember, stored
 
 
 class Defects:
@@ -208,7 +207,7 @@ async def test_reads_run_between_batches_and_see_what_was_queued_before(tmp_path
     store, collected = store_over(engine_at(tmp_path / "a.db"), tmp_path / "a.db"), Collected()
     for number in range(70):
         store.submit(remember(number), collected)
-    assert await store.read(insights.count_by_status) == {"active": 70}
+    assert await store.read(by_status) == {"active": 70}
     await store.close()
 
 
@@ -216,7 +215,7 @@ async def test_a_cancelled_reader_harms_nobody(tmp_path: Path) -> None:
     store, collected = store_over(engine_at(tmp_path / "a.db"), tmp_path / "a.db"), Collected()
     with trio.CancelScope() as scope:
         scope.cancel()
-        await store.read(insights.count_by_status)
+        await store.read(by_status)
     assert scope.cancelled_caught
     store.submit(remember(1), collected)
     await collected.wait_for(1)

@@ -13,10 +13,10 @@ import trio
 
 from mnemond import errors
 from mnemond.errors import FieldProblem, MnemonError
-from mnemond.wire.connection import Limits
 from mnemond.wire.deferred import Deferred, in_task
 from mnemond.wire.dispatch import Call, Dispatcher, Handler
 from mnemond.wire.hooks import HookHandler
+from mnemond.wire.limits import Limits
 from mnemond.wire.listener import DataDir, Listener, bind, lock, open_data_dir
 from mnemond.wire.params import Access, Params, TypedMethod, method
 from mnemond.wire.server import Server

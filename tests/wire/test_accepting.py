@@ -16,9 +16,9 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.wire import connection
+from mnemond.wire import limits
 from mnemond.wire import server as server_module
-from mnemond.wire.connection import SPARE, Limits, SpareDescriptors
+from mnemond.wire.limits import MACOS_OPEN_MAX, SPARE, Limits, SpareDescriptors, raise_descriptor_limit
 from mnemond.wire.server import credentials
 from tests.wire.factories import Client, Served, Toys, listening, request, serving
 
@@ -41,9 +41,26 @@ async def test_one_connection_too_many_is_told_so(tmp_path: Path) -> None:
 
 
 def test_descriptors_are_kept_for_other_things(monkeypatch: pytest.MonkeyPatch) -> None:
-    for files, allowed in ((100, 36), (10, 1), (4096, 256), (resource.RLIM_INFINITY, 256)):
+    for files, connections, stores in (
+        (10, 1, 1), (64, 16, 2), (128, 48, 7), (256, 96, 15), (1024, 256, 32), (resource.RLIM_INFINITY, 256, 32),
+    ):  # fmt: skip
         monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
-        assert Limits().allowed_connections() == allowed
+        assert (Limits().allowed_connections(), Limits().allowed_stores()) == (connections, stores)
+
+
+def test_the_soft_limit_is_raised_to_the_hard_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def on_macos(_: int, limits: tuple[int, int]) -> None:
+        asked.append(limits)
+        if limits[0] > MACOS_OPEN_MAX:
+            raise ValueError("current limit exceeds maximum limit")
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", on_macos)
+    monkeypatch.setattr(resource, "RLIM_INFINITY", 1 << 63)
+    raise_descriptor_limit()
+    assert asked[-1][0] == MACOS_OPEN_MAX
 
 
 @contextmanager
@@ -109,7 +126,7 @@ class Failing:
 async def test_accepting_goes_on_after_a_failure(
     code: int, mock_clock: MockClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "_open_descriptor", lambda: None)
+    monkeypatch.setattr(limits, "_open_descriptor", lambda: None)
     toys = Toys()
     server = server_module.Server(toys.dispatcher(), Limits())
     with listening(tmp_path) as (_, listener):
@@ -147,8 +164,8 @@ async def test_spare_descriptors_that_somebody_took_are_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread that opens a file at the wrong moment gets one; what it gives back is spare once more."""
-    opened, taken = connection._open_descriptor, [False]
-    monkeypatch.setattr(connection, "_open_descriptor", lambda: None if taken[0] else opened())
+    opened, taken = limits._open_descriptor, [False]
+    monkeypatch.setattr(limits, "_open_descriptor", lambda: None if taken[0] else opened())
     toys = Toys()
     server = server_module.Server(toys.dispatcher(), Limits())
     with listening(tmp_path) as (_, listener):

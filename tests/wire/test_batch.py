@@ -10,7 +10,8 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.wire.connection import SEND_BYTES, Limits
+from mnemond.wire.connection import SEND_BYTES
+from mnemond.wire.limits import Limits
 from tests.wire.factories import Answer, Client, Nothing, Served, request, serving
 
 SMALL = Limits(batch_bytes=50_000)

@@ -10,7 +10,8 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.wire.connection import MAX_MESSAGE_BYTES, Limits
+from mnemond.wire.connection import MAX_MESSAGE_BYTES
+from mnemond.wire.limits import Limits
 from tests.wire.factories import Answer, Client, Nothing, Served, request, serving
 
 

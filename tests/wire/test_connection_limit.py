@@ -10,9 +10,9 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.wire.connection import Limits
-from mnemond.wire.server import LINGER_S, MAX_LEAVING, discard
-from tests.wire.factories import Client, request, serving
+from mnemond.wire.limits import Limits
+from mnemond.wire.server import LINGER_S, MAX_LEAVING, RESERVED, discard
+from tests.wire.factories import Client, Served, request, serving
 from tests.wire.test_deadlines import pass_time
 
 ONE = Limits(max_connections=1)
@@ -39,15 +39,22 @@ async def test_a_refused_client_that_has_spoken_is_told(tmp_path: Path) -> None:
 async def test_a_refused_client_that_speaks_later_is_told(tmp_path: Path) -> None:
     async with serving(tmp_path, ONE) as served:
         await (await served.connect()).ask(request("ping"))
-        refused = await served.connect()
+        client = await served.connect()
         await wait_all_tasks_blocked()
-        await refused.send(request("ping"))
-        assert "the limit is 1" in str(await refused.reply())
-        assert await refused.ended()
+        await client.send(request("ping"))
+        assert "the limit is 1" in str(await client.reply())
+        assert await client.ended()
         assert served.server._leaving == 1
-        refused.socket.close()
+        client.socket.close()
         await wait_all_tasks_blocked()
         assert served.server._leaving == 0
+
+
+async def refused(served: Served) -> list[object]:
+    """What a client is told that asks at the limit."""
+    client = await served.connect()
+    await client.send(request("ping"))
+    return await client.rest()
 
 
 async def still_open(client: Client) -> bool:
@@ -59,15 +66,28 @@ async def still_open(client: Client) -> bool:
     return True
 
 
+async def test_looking_at_the_daemon_and_stopping_it_work_at_the_limit(tmp_path: Path) -> None:
+    """A place is for one message: a client that stays does not take it from the next."""
+    async with serving(tmp_path, ONE) as served:
+        first = await served.connect()
+        await first.ask(request("ping"))
+        for _ in range(3 * RESERVED):
+            looking = await served.connect()
+            assert "there is no method" in str(await looking.ask(request("status")))  # of the toys: it was read
+            assert await looking.ended()
+        assert (await first.ask(request("ping", 2)))["id"] == 2
+        assert "the limit is 1" in str(await refused(served))
+
+
 async def test_a_refused_client_may_not_stay(mock_clock: MockClock, tmp_path: Path) -> None:
     async with serving(tmp_path, ONE) as served:
         await (await served.connect()).ask(request("ping"))
-        refused = [await served.connect() for _ in range(MAX_LEAVING + 2)]
+        clients = [await served.connect() for _ in range(MAX_LEAVING + 2)]
         await wait_all_tasks_blocked()
-        assert [await still_open(client) for client in refused] == [True] * MAX_LEAVING + [False] * 2
+        assert [await still_open(client) for client in clients] == [True] * MAX_LEAVING + [False] * 2
         mock_clock.jump(LINGER_S + 0.1)
         await wait_all_tasks_blocked()
-        assert not any([await still_open(client) for client in refused])
+        assert not any([await still_open(client) for client in clients])
         again = await served.connect()
         await wait_all_tasks_blocked()
         assert await still_open(again)
@@ -76,9 +96,9 @@ async def test_a_refused_client_may_not_stay(mock_clock: MockClock, tmp_path: Pa
 async def test_a_refused_client_that_floods_is_let_go(tmp_path: Path) -> None:
     async with serving(tmp_path, ONE) as served:
         await (await served.connect()).ask(request("ping"))
-        refused = await served.connect()
+        client = await served.connect()
         with pytest.raises(OSError, match=r"Broken pipe|reset"):
-            await refused.send_raw(b"x" * (100 << 20))
+            await client.send_raw(b"x" * (100 << 20))
 
 
 async def test_a_refused_client_that_has_gone_is_nothing(tmp_path: Path) -> None:
@@ -104,8 +124,7 @@ async def test_the_longest_idle_makes_way(mock_clock: MockClock, tmp_path: Path)
         assert (word["id"], word["error"]["code"]) == (None, 1015)
         assert (await second.ask(request("ping", 2)))["id"] == 2
         assert (await third.ask(request("ping", 3)))["id"] == 3
-        refused = await served.connect()
-        assert len(await refused.rest()) == 1
+        assert len(await refused(served)) == 1
         counters = served.server.counters
         assert (counters.evicted, counters.refused, counters.connections) == (1, 1, 3)
 
@@ -117,11 +136,11 @@ async def test_who_waits_or_speaks_is_not_idle(mock_clock: MockClock, tmp_path: 
         await waiting.send(request("later"))
         await wait_all_tasks_blocked()
         await pass_time(mock_clock, 20)
-        assert len(await (await served.connect()).rest()) == 1
+        assert len(await refused(served)) == 1
         served.toys.settle()
         assert (await waiting.reply())["id"] == 1
         await pass_time(mock_clock, 9)
-        assert len(await (await served.connect()).rest()) == 1
+        assert len(await refused(served)) == 1
         await pass_time(mock_clock, 2)
         assert (await (await served.connect()).ask(request("ping")))["id"] == 1
 

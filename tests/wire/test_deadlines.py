@@ -6,7 +6,7 @@ from pathlib import Path
 
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.wire.connection import Limits
+from mnemond.wire.limits import Limits
 from tests.wire.factories import Served, request, serving
 
 LIMITS = Limits()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -11,7 +14,7 @@ import trio
 from mnemond import errors
 from mnemond.errors import MnemonError
 from mnemond.wire.deferred import Deferred
-from mnemond.wire.dispatch import Call, ConnectionState, Dispatcher, Foreigner, Verbatim
+from mnemond.wire.dispatch import NO_THREAD, Call, ConnectionState, Dispatcher, Foreigner, Verbatim
 from mnemond.wire.jsonrpc import Request, parse
 from mnemond.wire.params import Access, Params, TypedMethod, decode_params
 from tests.tables import each_row
@@ -178,3 +181,30 @@ def test_an_id_that_is_used_twice_at_once_is_answered_twice() -> None:
         assert isinstance(reply, Deferred)
         result.resolve({})
         assert reply.result() == b'{"jsonrpc":"2.0","id":1,"result":{}}'
+
+
+def test_a_thread_that_the_system_does_not_start_is_no_defect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory that a thread needs is refused here, as for a limit of threads, which does not hold for root."""
+    code = (
+        "import resource, threading\n"
+        "threading.stack_size(1 << 30)\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))\n"
+        "try: threading.Thread(target=print).start()\n"
+        "except RuntimeError as error: print(error, end='')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == NO_THREAD
+    toys = Toys()
+    dispatcher = Dispatcher(METHODS, on_defect=lambda *_: None).serve(toys.handlers())
+    for message, kind in ((NO_THREAD, errors.BUSY), ("another", errors.INTERNAL)):
+
+        async def boom(*_: object, message: str = message) -> object:
+            raise RuntimeError(message)
+
+        monkeypatch.setitem(dispatcher._handlers, "boom", boom)
+        found = parse(b'{"jsonrpc":"2.0","id":1,"method":"boom"}')
+        assert isinstance(found, Request)
+        reply = dispatcher.answer(found, CALL, lambda _: None)
+        assert isinstance(reply, bytes)
+        assert json.loads(reply)["error"]["code"] == kind.rpc
+    assert dispatcher.defects == 1

@@ -14,8 +14,8 @@ import msgspec
 import pytest
 import trio
 
-from mnemond.wire.connection import Limits
 from mnemond.wire.jsonrpc import MALFORMED, replace_lone_surrogates
+from mnemond.wire.limits import Limits
 from tests.wire.factories import Served, request, serving
 
 SEEDS: tuple[object, ...] = (

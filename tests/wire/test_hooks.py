@@ -16,11 +16,11 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.wire.connection import Limits
 from mnemond.wire.deferred import Deferred, in_task
 from mnemond.wire.dispatch import Call
 from mnemond.wire.hook_payload import HookEvent, read
 from mnemond.wire.jsonrpc import Foreign, Refused, parse
+from mnemond.wire.limits import Limits
 from tests.tables import each_row
 from tests.wire.factories import request, serving
 from tests.wire.hooks.recorded import CONTEXT, Recorded, recorded

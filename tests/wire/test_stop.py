@@ -9,9 +9,9 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond.errors import MnemonError
-from mnemond.wire.connection import Limits
 from mnemond.wire.deferred import Deferred, in_task
 from mnemond.wire.dispatch import Call
+from mnemond.wire.limits import Limits
 from mnemond.wire.server import Server
 from tests.wire.factories import Answer, Client, Served, Toys, Value, listening, request, serving
 from tests.wire.test_connection import settle_all
