@@ -10,7 +10,7 @@ COVERAGE_FLOORS := mnemond/*,mnemonctl/*:95 mnemond/wire/*:100 mnemond/store/*:1
                    mnemond/api/types_*.py,mnemond/api/registry.py,mnemond/mcp/protocol.py,mnemond/mcp/tools.py:100
 
 # Files of shared stores, which are measured only where a PostgreSQL server can be started for their tests.
-SHARED := mnemond/store/postgresql.py,mnemond/store/shared_log.py,mnemond/store/engine.py,mnemond/store/store.py,mnemond/jobs/follow.py
+SHARED := mnemond/store/postgresql.py,mnemond/store/shared_log.py,mnemond/store/engine.py,mnemond/store/store.py,mnemond/jobs/catch_up.py
 
 # What holds for a store holds for one whose log is in PostgreSQL as well: tests that are run a second time over shared stores,
 # in `make check-shared` the main ones, in `make check-all` all, each with a daemon that comes at its end and must have the same.

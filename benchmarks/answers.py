@@ -41,8 +41,8 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import Draft
 from mnemond.model.memory import parse_rfc3339
 from mnemond.model.query import CONFIDENCES, Filter, Hit, Query
-from mnemond.recall.former import asked_former, replaced, with_former
 from mnemond.recall.recall import recall
+from mnemond.recall.superseded_answers import asked_former, replaced, with_former
 
 Half = Literal["tune", "report"]
 

@@ -195,7 +195,7 @@ _CARRIED: Final = "wait until all of it was carried here, or let that device wri
 """Hint for a file that is cut off or damaged."""
 
 
-class _File(NamedTuple):
+class _SyncFile(NamedTuple):
     device: str
     name: str
     digest: str
@@ -207,20 +207,20 @@ class _Folder:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
-    def files(self) -> list[_File]:
+    def files(self) -> list[_SyncFile]:
         """Return the files that have names of the known form, without those that are links, or too large. Raises
         OSError."""
-        found: list[_File] = []
+        found: list[_SyncFile] = []
         for device in sorted(each for each in os.listdir(self._descriptor) if _DEVICE.fullmatch(each)):
             with suppress(NotADirectoryError), _directory(device, self._descriptor) as below:
                 names = sorted(each for each in os.listdir(below) if _NAME.fullmatch(each))
                 digests = ((name, _digest(name, below)) for name in names)
-                found += [_File(device, name, digest) for name, digest in digests if digest is not None]
+                found += [_SyncFile(device, name, digest) for name, digest in digests if digest is not None]
         if len(found) > MAX_FILES:
             raise OSError(errno.EFBIG, f"it has more than {MAX_FILES:,} files")
         return found
 
-    def unreadable(self, file: _File, identities: Sequence[encryption.Identity] | None) -> str | None:
+    def unreadable(self, file: _SyncFile, identities: Sequence[encryption.Identity] | None) -> str | None:
         """Return why an encrypted file cannot be read, and what to do; None if it can be, or is none. It is decrypted
         whole: that nothing of it was cut off or changed is known at its end. Raises OSError."""
         if not file.name.endswith(encryption.SUFFIX):
@@ -233,7 +233,7 @@ class _Folder:
             return f"{error.message}; {error.hint}" if error.kind == INVALID_PARAMS else f"{error.message}; {_CARRIED}"
         return None
 
-    def parts(self, file: _File, identities: Sequence[encryption.Identity] | None) -> Iterator[bytes]:
+    def parts(self, file: _SyncFile, identities: Sequence[encryption.Identity] | None) -> Iterator[bytes]:
         """Yield the content of a file, up to MAX_FILE. Raises OSError, MnemonError."""
         with self._opened(file, identities) as content:
             read = 0
@@ -241,7 +241,7 @@ class _Folder:
                 read += len(part)
                 yield part
 
-    def _opened(self, file: _File, identities: Sequence[encryption.Identity] | None) -> io.BufferedReader:
+    def _opened(self, file: _SyncFile, identities: Sequence[encryption.Identity] | None) -> io.BufferedReader:
         """Open a file of any device; of one that is encrypted the plaintext, which passes through a pipe and is written
         nowhere. Raises OSError, MnemonError."""
         named = f"{file.device}/{file.name}"
@@ -282,7 +282,7 @@ class _Folder:
                     os.unlink(draft, dir_fd=below)
         return digest.hexdigest()
 
-    def devices(self, files: Iterable[_File], identities: Sequence[encryption.Identity] | None) -> list[SyncDevice]:
+    def devices(self, files: Iterable[_SyncFile], identities: Sequence[encryption.Identity] | None) -> list[SyncDevice]:
         """Return what the devices that have files say of themselves; nothing of one whose words cannot be read. Raises
         OSError."""
         found = []
@@ -290,7 +290,7 @@ class _Folder:
             for name in (DEVICE + encryption.SUFFIX, DEVICE):
                 with (
                     suppress(OSError, MnemonError, msgspec.MsgspecError),
-                    self._opened(_File(device, name, ""), identities) as content,
+                    self._opened(_SyncFile(device, name, ""), identities) as content,
                 ):
                     found.append(_said_of_itself(device, content.read(MAX_DEVICE)))
                     break
@@ -422,7 +422,7 @@ def _through_directory(path: Path, data_dir: Path, named: _Named, deadline: floa
 
 def _status_of(path: Path, data_dir: Path, named: _Named, deadline: float) -> SyncStatusResult:
     """Look into a directory, without a change there or here. Raises MnemonError."""
-    files: list[_File] = []
+    files: list[_SyncFile] = []
     devices: list[SyncDevice] = []
     try:
         with (
@@ -439,7 +439,7 @@ def _status_of(path: Path, data_dir: Path, named: _Named, deadline: float) -> Sy
     return rpc.call(data_dir, "sync.status", params, SyncStatusResult, max(deadline, fast.LONG_DEADLINE_S))
 
 
-def _target(named: _Named, files: Iterable[_File], devices: Sequence[SyncDevice]) -> dict[str, object]:
+def _target(named: _Named, files: Iterable[_SyncFile], devices: Sequence[SyncDevice]) -> dict[str, object]:
     """Return the parameters that describe a directory or remote, and what is in it."""
     return {
         "target": hashlib.sha256(named.target.encode("utf-8", "surrogateescape")).hexdigest(),

@@ -72,10 +72,10 @@ from mnemond.hooks.sessions import (
 from mnemond.ids import RandomIds
 from mnemond.interchange import sqlite_files
 from mnemond.jobs.catalogue import jobs_of, looks_of
+from mnemond.jobs.catch_up import Followers
 from mnemond.jobs.core_summary import CoreDeps
 from mnemond.jobs.extract import ExtractDeps
-from mnemond.jobs.follow import Followers
-from mnemond.jobs.received import NAME as LINK_RECEIVED
+from mnemond.jobs.link_received import NAME as LINK_RECEIVED
 from mnemond.jobs.resolve import ModelDeps
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
 from mnemond.llm.budget import FILE as USAGE_FILE

@@ -27,7 +27,7 @@ from mnemond.api.types_extract import (
 from mnemond.clock import Clock
 from mnemond.config.settings import Config
 from mnemond.errors import UNAVAILABLE, FieldProblem, MnemonError, invalid
-from mnemond.extract.account import bounded
+from mnemond.extract.coverage import bounded
 from mnemond.extract.facts import Context, Engine, Extraction, Message, band, latest_exchange, of_five
 from mnemond.extract.host_facts import parts
 from mnemond.extract.quotes import RuleEngine

@@ -17,7 +17,7 @@ from mnemond.api.uses import Uses
 from mnemond.clock import Clock
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import FieldProblem, MnemonError, invalid
-from mnemond.jobs.follow import Followers
+from mnemond.jobs.catch_up import Followers
 from mnemond.jobs.job import Done
 from mnemond.jobs.scheduler import Entry, Scheduler
 from mnemond.memory import retention

@@ -58,7 +58,6 @@ from mnemond.recall.conditions import condition_of
 from mnemond.recall.context import BUDGET, NOTHING_FITS, Frame, linearise, relations_among
 from mnemond.recall.core_text import beside
 from mnemond.recall.corrections import Asked as AskedFormer
-from mnemond.recall.former import asked_former, replaced, with_former
 from mnemond.recall.passages import session_label, shown
 from mnemond.recall.profiles import Profile, default_profile, profile_named
 from mnemond.recall.recall import (
@@ -74,6 +73,7 @@ from mnemond.recall.recall import (
 )
 from mnemond.recall.rerank import Relevances
 from mnemond.recall.session_outline import asks_for_last_session
+from mnemond.recall.superseded_answers import asked_former, replaced, with_former
 from mnemond.store.edges import members_of
 from mnemond.store.files import damaged
 from mnemond.store.insights import Unreadable

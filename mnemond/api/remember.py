@@ -17,7 +17,7 @@ from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder
 from mnemond.errors import FieldProblem, invalid
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines, own_vector
-from mnemond.memory.compare import NOTHING, Moment, compare, diff_result
+from mnemond.memory.compare import NO_MATCHES, Moment, compare, diff_result
 from mnemond.memory.cues import try_embed_memories
 from mnemond.memory.draft import Draft, problems_of, with_op_id
 from mnemond.memory.relations import name_problems, relation_of, type_problems
@@ -169,7 +169,7 @@ def _compared(warm: OpenStore, draft: Draft, now_us: int) -> DiffResult:
     terms = set(index_terms(prepared.draft.content))
     likeness = snapshot.likeness(terms) if terms else None
     side, scope = prepared.reading.side, prepared.draft.scope
-    found = NOTHING
+    found = NO_MATCHES
     if side is not None:
         found = compare(snapshot, side, scope, similarity, likeness, rules, moment, thorough=True)
     return warm.marked(diff_result(snapshot, found, rules))

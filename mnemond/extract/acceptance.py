@@ -12,13 +12,13 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from mnemond.extract.account import stems
+from mnemond.extract.coverage import stems
 from mnemond.extract.facts import MAX_SENTENCE, Context, Extraction, Fact, Message, Remembered
 from mnemond.extract.host_facts import completed
 from mnemond.extract.orders import ORDER, is_order
 from mnemond.extract.prose import MAX_READ, sentences
 from mnemond.extract.quotes import LEFT, SPEAKERS, UNCLEAR, begins_with_pronoun, labelled, with_dates
-from mnemond.extract.talk import (
+from mnemond.extract.smalltalk import (
     MIN_STEMS,
     is_about_talk,
     is_of_the_moment,

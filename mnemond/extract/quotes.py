@@ -78,7 +78,7 @@ BY_AGENT: Final = 0.8
 """Confidence in a quote of a person, and of an agent."""
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _QuotesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """data/quotes_english.toml and its kin. `vetoes`: what makes a sentence something else, by the reason why;
     `pronoun`: words that need a thing; `reason`: the beginning of a sentence that gives the reason of the one before;
     `topic`: that of a clause that says for what the next one holds; `filler`: that of one that says nothing of it;
@@ -125,9 +125,9 @@ class _Rules(NamedTuple):
 
 
 def _rules(*names: str) -> _Rules:
-    files = [read(f"quotes_{name}", _File) for name in names]
+    files = [read(f"quotes_{name}", _QuotesFile) for name in names]
 
-    def compiled(patterns: Iterable[tuple[_File, str]]) -> re.Pattern[str]:
+    def compiled(patterns: Iterable[tuple[_QuotesFile, str]]) -> re.Pattern[str]:
         named: set[str] = set()
 
         def once(group: re.Match[str]) -> str:

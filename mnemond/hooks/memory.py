@@ -32,7 +32,7 @@ from mnemond.hooks import briefing
 from mnemond.hooks.briefing import Briefs
 from mnemond.hooks.prompt_files import PromptFiles
 from mnemond.hooks.prompt_text import (
-    NOTHING,
+    NO_PROMPT_TEXT,
     Block,
     Candidate,
     PromptText,
@@ -104,7 +104,7 @@ class Offer(NamedTuple):
 MOST_PASSAGES: Final = 1
 """Passages of sessions that are told with a prompt."""
 
-NO_OFFER: Final = Offer(NOTHING, 0, [], [], [])
+NO_OFFER: Final = Offer(NO_PROMPT_TEXT, 0, [], [], [])
 
 
 class AgentMemory:

@@ -263,7 +263,7 @@ MARGIN: Final = 0.97
 TRIED: Final = 2
 """Results that are tried for each that may be shown: rendering a hostile one takes .5 ms."""
 
-NOTHING: Final = PromptText("", [], [])
+NO_PROMPT_TEXT: Final = PromptText("", [], [])
 
 
 class Candidate(NamedTuple):
@@ -299,7 +299,7 @@ def fit(
     """Choose memories for a prompt, of those `found` in their order, in a session that used `spent` tokens of its
     budget, `begun` of them for what it began with."""
     limit, least = settings.session_tokens, settings.min_probability
-    fitted = Fitted(NOTHING, [], 0, [])
+    fitted = Fitted(NO_PROMPT_TEXT, [], 0, [])
     for place, each in enumerate(found):
         if len(fitted.chosen) == settings.prompt_results or place >= TRIED * settings.prompt_results:
             fitted.refused.append((each, f"{settings.prompt_results} others come first"))
@@ -330,7 +330,7 @@ def fit_brief(render: Callable[[int], PromptText], settings: HookSettings, spent
         if not limit or tokens <= room:
             return Fitted(rendered, [], tokens, [])
         most = max(0, int(most * MARGIN * room / tokens))
-    return Fitted(NOTHING, [], 0, [])
+    return Fitted(NO_PROMPT_TEXT, [], 0, [])
 
 
 def size(rendered: PromptText) -> int:

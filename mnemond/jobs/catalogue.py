@@ -9,13 +9,12 @@ from mnemond.config.sections import seconds
 from mnemond.config.settings import Config
 from mnemond.jobs.consolidate import Consolidate
 from mnemond.jobs.core_summary import CoreDeps, CoreSummaries
-from mnemond.jobs.derived import Summaries
 from mnemond.jobs.entities import EntityBackfill
 from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.graph_metrics import GraphMetrics
 from mnemond.jobs.job import Job
+from mnemond.jobs.link_received import LinkReceived
 from mnemond.jobs.memory_questions import ReadMemories
-from mnemond.jobs.received import LinkReceived
 from mnemond.jobs.resolve import ModelDeps, ResolveReviews
 from mnemond.jobs.retention import DecayRefresh, Expire, Prune
 from mnemond.jobs.slow_path import SlowPath
@@ -30,6 +29,7 @@ from mnemond.jobs.storage import (
     Vacuum,
     Verify,
 )
+from mnemond.jobs.summaries import Summaries
 from mnemond.store.verify import Examiner
 
 MIN_S: Final = 60.0

@@ -12,10 +12,10 @@ from typing import Final
 
 from mnemond.embed.calibration import scaled_high
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
-from mnemond.jobs.derived import MAX_MADE, summarized
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import Done, Job, Think, Work, in_steps
 from mnemond.jobs.resolve import ModelDeps, embedded
+from mnemond.jobs.summaries import MAX_MADE, summarized
 from mnemond.memory.alike import Limits
 from mnemond.memory.consolidation import Pairs, Plan, pair_of, planned, proposals
 from mnemond.memory.questions.pairs import Allowance

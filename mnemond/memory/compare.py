@@ -49,7 +49,7 @@ class Compared(msgspec.Struct, frozen=True):
 MAX_CHARACTERS = 48_000
 """Characters of memories whose words are counted for one write, the likeliest first; other writes wait meanwhile."""
 
-NOTHING = Compared((), None)
+NO_MATCHES = Compared((), None)
 
 
 class Moment(NamedTuple):

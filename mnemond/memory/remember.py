@@ -21,7 +21,7 @@ from mnemond.index.edges import CAUSAL
 from mnemond.index.neighbourhood import Neighbourhood
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
-from mnemond.memory.compare import NOTHING, Compared, Moment, Paired, compare, kept_because, pair, parted, to_review
+from mnemond.memory.compare import NO_MATCHES, Compared, Moment, Paired, compare, kept_because, pair, parted, to_review
 from mnemond.memory.cues import given_cues
 from mnemond.memory.decay import accumulated
 from mnemond.memory.diff import Match
@@ -315,7 +315,7 @@ class _Decision:
     def _compared(self) -> Compared:
         side = self._prepared.reading.side
         if side is None:
-            return NOTHING
+            return NO_MATCHES
         return compare(
             self._snapshot,
             side,

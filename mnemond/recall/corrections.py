@@ -380,7 +380,7 @@ def similar_pairs(
     `memories`: by position of their rows; `rank`: by age, the oldest first; `is_relevant`: filter for the older one.
     One answer checks hundreds of pairs, tens of thousands for adversarial texts: the work for each must be cheap.
     """
-    words = _Words()
+    words = _CorrectionsWords()
     olds = [
         (rank[place], one.bits, 1 if one.sentence.small.isascii() else 2, PlacedSentence(place, one))
         for place, each in memories.items()
@@ -401,7 +401,7 @@ def similar_pairs(
                     yield old, new
 
 
-class _Words(dict[str, frozenset[str]]):
+class _CorrectionsWords(dict[str, frozenset[str]]):
     """Words by lower-case sentence, of sentences whose bits do not decide. Each is split once per answer: if all
     memories are about one thing, it would be hundreds of times."""
 

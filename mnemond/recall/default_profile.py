@@ -17,7 +17,6 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import PathStep, Signals, six
 from mnemond.model.query import CONFIDENCES, Confidence, Hit, Mode
 from mnemond.recall import unasked
-from mnemond.recall.missing import Doubt, doubt
 from mnemond.recall.profiles import Profile, label
 from mnemond.recall.question import (
     build_question,
@@ -29,6 +28,7 @@ from mnemond.recall.question import (
 from mnemond.recall.ranking import Question, Ranking, VectorScores, vector_scores
 from mnemond.recall.result_order import Lap, RankingRequest, RankingResult, distinct, explained, matching_cue
 from mnemond.recall.two_stage import PARTS, STANDING, Ranked, rank
+from mnemond.recall.unanswered import Doubt, doubt
 from mnemond.recall.walks import Traversed, traverse
 from mnemond.text.languages import Language, language_of
 

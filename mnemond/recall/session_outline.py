@@ -82,7 +82,7 @@ class Outline(NamedTuple):
     open: tuple[str, ...] = ()
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _SessionOutlineWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One language of data/session_outline.toml"""
 
     question: tuple[str, ...]
@@ -99,7 +99,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     smalltalk: tuple[str, ...]
 
 
-_words: Final = on_first_use(lambda: read("session_outline", dict[str, _Words]))
+_words: Final = on_first_use(lambda: read("session_outline", dict[str, _SessionOutlineWords]))
 
 
 def _any(kind: str) -> re.Pattern[str]:

@@ -59,7 +59,7 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: tuple[str, ...]
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _StandingFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """data/standing.toml"""
 
     bias: float
@@ -74,7 +74,7 @@ class Said(NamedTuple):
     passage_id: str
 
 
-_file: Final = on_first_use(lambda: read("standing", _File))
+_file: Final = on_first_use(lambda: read("standing", _StandingFile))
 _kinds: Final = on_first_use(
     lambda: [re.compile("|".join(f"(?:{each})" for each in kind.words), re.IGNORECASE) for kind in _file().kind]
 )

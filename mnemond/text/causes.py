@@ -87,7 +87,7 @@ class Claim(msgspec.Struct, frozen=True):
     is_noun: bool = False
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _CausesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """data/causes.toml"""
 
     reason: tuple[str, ...]
@@ -106,8 +106,8 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @on_first_use
-def _lists() -> _File:
-    return read("causes", _File)
+def _lists() -> _CausesFile:
+    return read("causes", _CausesFile)
 
 
 _KINDS: Final = ("reason", "reason_noun", "result", "enables", "prevents", "purpose", "reached")
@@ -406,7 +406,7 @@ MAX_LOOKED_UP: Final = 512
 """Words whose look-up one text caches."""
 
 
-class _Words:
+class _CausesWords:
     """The content words of a text, found by any form of theirs."""
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -461,7 +461,7 @@ class _Read:
 
     def __init__(self, text: str) -> None:
         self.clause = clause_of(_plain(text[:MAX_READ]))
-        self.words = _Words(self.clause.words)
+        self.words = _CausesWords(self.clause.words)
 
 
 @text_cache(maxsize=CACHED_NOTES)
@@ -524,7 +524,7 @@ def _matched(claim: Claim, other: _Read, *, likely: bool) -> Role | None:
     return role if is_repeated and not _differ(clause, other, claim.sub_type) else None
 
 
-def _share(side: tuple[str, ...], subject: str, other: _Words) -> float:
+def _share(side: tuple[str, ...], subject: str, other: _CausesWords) -> float:
     """Return the share of a clause's words that another text has; a subject in common belongs to both clauses."""
     own = side
     if subject and other.has(subject):
@@ -532,14 +532,14 @@ def _share(side: tuple[str, ...], subject: str, other: _Words) -> float:
     return sum(map(other.has, own)) / len(own)
 
 
-def _is_repeated(claim: Claim, side: tuple[str, ...], subject: str, other: _Words) -> bool:
+def _is_repeated(claim: Claim, side: tuple[str, ...], subject: str, other: _CausesWords) -> bool:
     words = side if not subject or subject in side or not other.has(subject) else (subject, *side)
     shared = sum(map(other.has, words))
     if shared == len(words) == 1:
-        return all(map(_Words((*claim.cause.words, *claim.effect.words)).has, other.all))
+        return all(map(_CausesWords((*claim.cause.words, *claim.effect.words)).has, other.all))
     if shared < MIN_SHARED:
         return False
-    share, back = shared / len(words), sum(map(_Words(words).has, other.all)) / len(other.all)
+    share, back = shared / len(words), sum(map(_CausesWords(words).has, other.all)) / len(other.all)
     least: tuple[tuple[float, float], ...] = ENOUGH
     if words[-1] >= "\u2e80":
         least = (ENOUGH[0], ENOUGH_CHINESE) if _runs(words, other) > 1 else ENOUGH[:1]
@@ -551,7 +551,7 @@ def _differ(clause: Clause, other: _Read, sub_type: SubType) -> bool:
     or a name of its own next to the same word ("v1 API" and "v2 API", "Berlin office" and "Lisbon office")."""
     if clause.is_negated != other.clause.is_negated and sub_type != "prevents":
         return True
-    sides = ((clause, other.words), (other.clause, _Words(clause.words)))
+    sides = ((clause, other.words), (other.clause, _CausesWords(clause.words)))
     own, others = (
         {
             (neighbour, word not in known.names)
@@ -564,7 +564,7 @@ def _differ(clause: Clause, other: _Read, sub_type: SubType) -> bool:
     return not own.isdisjoint(others)
 
 
-def _runs(words: tuple[str, ...], other: _Words) -> int:
+def _runs(words: tuple[str, ...], other: _CausesWords) -> int:
     """Count the runs of shared words: one noun of four characters has three pairs, all in one run."""
     shared = [other.has(word) for word in words]
     return sum(here and not before for before, here in pairwise([False, *shared]))

@@ -205,7 +205,7 @@ class _IntentCues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     chinese: tuple[str, ...]
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _CuesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """data/cues.toml"""
 
     kind: dict[CueKind, Cue]
@@ -223,7 +223,7 @@ class _Lists(msgspec.Struct, frozen=True):
 
 @on_first_use
 def _lists() -> _Lists:
-    file = read("cues", _File)
+    file = read("cues", _CuesFile)
     cues = file.kind.values()
     phrases = Phrases(phrase for cue in cues for phrase in (*cue.phrases, *cue.unless))
     register(phrases.clear_cache)

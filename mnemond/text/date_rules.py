@@ -324,7 +324,7 @@ _UNIT_DAYS: Final = {"minute": 0, "hour": 0, "day": 1, "week": 7, "month": 30, "
 _AHEAD: Final = ("next", "coming", "upcoming")
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _DateRulesWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The words of a language; data/dates.toml describes the fields."""
 
     day_words: dict[str, int]
@@ -339,20 +339,22 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Languages(msgspec.Struct, frozen=True):
     """`both` has the words of both languages, of which none is common to them."""
 
-    english: _Words
-    chinese: _Words
-    both: _Words
+    english: _DateRulesWords
+    chinese: _DateRulesWords
+    both: _DateRulesWords
 
 
 @on_first_use
 def _languages() -> _Languages:
-    file = read("dates", dict[str, _Words])
+    file = read("dates", dict[str, _DateRulesWords])
     english, chinese = file["english"], file["chinese"]
-    both = _Words(*({**getattr(english, name), **getattr(chinese, name)} for name in _Words.__struct_fields__))
+    both = _DateRulesWords(
+        *({**getattr(english, name), **getattr(chinese, name)} for name in _DateRulesWords.__struct_fields__)
+    )
     return _Languages(english, chinese, both)
 
 
-def _words() -> _Words:
+def _words() -> _DateRulesWords:
     return _languages().both
 
 

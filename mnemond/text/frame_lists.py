@@ -53,7 +53,7 @@ class _Single(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nouns: frozenset[str]
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _FrameListsWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     filler: frozenset[str]
     chinese_filler: str
     chinese_adverbs: tuple[str, ...]
@@ -100,7 +100,7 @@ class Senses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     last: frozenset[str]
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _FrameListsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """data/frames.toml"""
 
     relation: dict[str, tuple[str, ...] | str]
@@ -108,7 +108,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     attribute: dict[str, tuple[str, ...] | str]
     single: _Single
     cue: _Cues
-    lists: _Words
+    lists: _FrameListsWords
     phrase: dict[str, str]
     lists_of: dict[str, tuple[str, ...]]
     sense: Senses
@@ -173,7 +173,7 @@ class Lists(msgspec.Struct, frozen=True):
 @on_first_use
 def lists() -> Lists:
     """The lists of data/frames.toml."""
-    file = read("frames", _File)
+    file = read("frames", _FrameListsFile)
     words, cue = file.lists, file.cue
     attributes, kinds, units = (_by_word(each) for each in (file.attribute, file.kind, file.unit))
     pronouns, weekdays, months = (_by_word(each) for each in (file.pronoun, file.weekday, file.month))

@@ -14,15 +14,15 @@ MAX_READ: Final = 2_000
 """Characters of a text that are looked at: who means all projects says so in the sentence."""
 
 
-class _Words(msgspec.Struct, frozen=True):
+class _GeneralityWords(msgspec.Struct, frozen=True):
     phrases: Mapping[str, Sequence[str]]
     openings: Mapping[str, Sequence[str]]
     nouns: Mapping[str, str]
 
 
 @on_first_use
-def _words() -> _Words:
-    return read("generality", _Words)
+def _words() -> _GeneralityWords:
+    return read("generality", _GeneralityWords)
 
 
 def _phrases() -> str:

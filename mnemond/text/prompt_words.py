@@ -10,7 +10,7 @@ from mnemond.text.resources import on_first_use, read, regex
 from mnemond.text.tokens import FUNCTION_WORDS, index_term
 
 
-class _Words(NamedTuple):
+class _PromptWords(NamedTuple):
     """Words that say nothing, characters of which one or which alone make a pair say nothing, and words that say little
     about a subject."""
 
@@ -31,13 +31,13 @@ class _Terms(NamedTuple):
 
 
 @on_first_use
-def _words() -> _Words:
+def _words() -> _PromptWords:
     prompt = read("prompt_words", dict[str, frozenset[str]])
     ordinary = read("ordinary_words", dict[str, frozenset[str]])
     nothing = FUNCTION_WORDS.union(
         prompt["english"], prompt["german"], prompt["chinese_pairs"], ordinary["small"], ordinary["talk"]
     )
-    return _Words(
+    return _PromptWords(
         nothing, prompt["chinese_particles"], prompt["chinese_others"], prompt["general"] | ordinary["working"]
     )
 

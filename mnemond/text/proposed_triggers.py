@@ -25,7 +25,7 @@ _DEEPER: Final = frozenset(("run", "compose", "exec"))
 """Second words of a command after which the third says what is done."""
 
 
-class _Words(msgspec.Struct):
+class _ProposedTriggersWords(msgspec.Struct):
     before: list[str]
     never: list[str]
     needs: list[str]
@@ -38,7 +38,7 @@ class _Data(msgspec.Struct):
     programs: list[str]
     bare: dict[str, list[str]]
     acts: dict[str, list[str]]
-    words: _Words
+    words: _ProposedTriggersWords
 
 
 @on_first_use

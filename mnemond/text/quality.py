@@ -211,7 +211,7 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unless_after: str = ""
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _QualityFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """data/quality.toml"""
 
     courtesies: tuple[str, ...]
@@ -233,7 +233,7 @@ class _Lists(msgspec.Struct, frozen=True):
 
 @on_first_use
 def _lists() -> _Lists:
-    file = read("quality", _File)
+    file = read("quality", _QualityFile)
     parts: dict[str, str] = {}
     for name, part in file.parts.items():
         parts[name] = fill(part, parts)

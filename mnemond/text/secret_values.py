@@ -61,7 +61,7 @@ BEFORE = 200
 """Characters before a value in which an open bracket makes its name a parameter of code."""
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _SecretWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """data/secret_words.toml"""
 
     placeholders: frozenset[str]
@@ -72,8 +72,8 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @on_first_use
-def _words() -> _Words:
-    return read("secret_words", _Words)
+def _words() -> _SecretWords:
+    return read("secret_words", _SecretWords)
 
 
 # ---------------------------------------------------------------- values that a machine issued

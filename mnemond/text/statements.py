@@ -215,7 +215,7 @@ class _Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     chinese: str = ""
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class _StatementsWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Fields that data/statements.toml describes."""
 
     dropped: frozenset[str]
@@ -229,12 +229,12 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     one_of_many: frozenset[str]
 
 
-class _File(_Words, frozen=True, kw_only=True):
+class _StatementsFile(_StatementsWords, frozen=True, kw_only=True):
     announcing: _Announcing
     phrases: dict[str, _Phrases]
 
 
-class _Lists(_Words, frozen=True, kw_only=True):
+class _Lists(_StatementsWords, frozen=True, kw_only=True):
     """`phrases`: of the first word of a phrase the words behind it and the kind of the phrase, the longest first.
     `empty`: words, and characters, that are no content words."""
 
@@ -247,14 +247,14 @@ class _Lists(_Words, frozen=True, kw_only=True):
 
 @on_first_use
 def _lists() -> _Lists:
-    file = read("statements", _File)
+    file = read("statements", _StatementsFile)
     by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for kind, each in file.phrases.items():
         for phrase in each.english:
             first, *rest = phrase.split()
             by_first.setdefault(first, []).append((tuple(rest), kind))
     return _Lists(
-        **{name: getattr(file, name) for name in _Words.__struct_fields__},
+        **{name: getattr(file, name) for name in _StatementsWords.__struct_fields__},
         announcing=file.announcing.words,
         announcing_chinese="|".join(file.announcing.chinese),
         phrases={first: tuple(sorted(each, key=lambda one: -len(one[0]))) for first, each in by_first.items()},

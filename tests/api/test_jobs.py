@@ -27,9 +27,9 @@ from mnemond.config.writing import LifecycleSettings
 from mnemond.errors import INVALID_PARAMS, STOPPING, STORAGE, MnemonError
 from mnemond.hooks.memory import extraction_contexts
 from mnemond.jobs.catalogue import MIN_S, jobs_of, looks_of
+from mnemond.jobs.catch_up import Followers
 from mnemond.jobs.core_summary import CoreDeps
 from mnemond.jobs.extract import ExtractDeps as Reading
-from mnemond.jobs.follow import Followers
 from mnemond.jobs.resolve import ModelDeps
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
 from mnemond.store.store import Store

@@ -14,7 +14,7 @@ from mnemond.api.events import Feed
 from mnemond.api.maintenance import StoreListeners
 from mnemond.api.uses import Uses
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
-from mnemond.jobs.follow import Followers
+from mnemond.jobs.catch_up import Followers
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord, write_embedder
 from mnemond.store.operation_log import Operation

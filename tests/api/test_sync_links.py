@@ -13,9 +13,9 @@ from mnemond.api.store_access import OpenStore
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.api.types_sync import SyncStatusParams
 from mnemond.hooks.memory import extraction_contexts
-from mnemond.jobs import received
+from mnemond.jobs import link_received
 from mnemond.jobs.job import Done, Work
-from mnemond.jobs.received import LinkReceived
+from mnemond.jobs.link_received import LinkReceived
 from mnemond.jobs.resolve import ModelDeps
 from mnemond.jobs.scheduler import one_thread
 from mnemond.memory import embedding
@@ -29,7 +29,7 @@ async def run_job(over: Bench, *, dry_run: bool = False) -> Done:
     warm = await over.warm()
     job = LinkReceived(ModelDeps(extraction_contexts(lambda: over.open_stores), over.identities.own, one_active))
     work = Work(
-        received.NAME, warm.store, over.identities.own("default", "system:link_received"), NOW_US, 0, 0.0,
+        link_received.NAME, warm.store, over.identities.own("default", "system:link_received"), NOW_US, 0, 0.0,
         one_thread(), dry_run=dry_run,
     )  # fmt: skip
     return await job.run(work)

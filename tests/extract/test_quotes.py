@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.config.writing import CLASSES
-from mnemond.extract.account import MAX_SHOWN, SHOWN_LENGTH, bounded
+from mnemond.extract.coverage import MAX_SHOWN, SHOWN_LENGTH, bounded
 from mnemond.extract.facts import Fact, Message, stated_name
 from mnemond.extract.quotes import is_instruction, labelled, without_label
 from tests.examples import examples

@@ -17,7 +17,7 @@ from mnemond.config.settings import HookSettings
 from mnemond.hooks.memory import select
 from mnemond.hooks.prompt_text import (
     BRIEF_SHARE,
-    NOTHING,
+    NO_PROMPT_TEXT,
     WEAKEST,
     Candidate,
     PromptText,
@@ -217,7 +217,7 @@ def test_a_brief_of_wide_letters_is_cut_to_its_tokens() -> None:
     settings = HookSettings(session_tokens=900)
     fitted = fit_brief(lambda most: PromptText("记" * most, [], []), settings, 0)
     assert 500 < fitted.tokens <= 600
-    assert fit_brief(lambda most: PromptText("记" * 4_000, [], []), settings, 0).rendered is NOTHING
+    assert fit_brief(lambda most: PromptText("记" * 4_000, [], []), settings, 0).rendered is NO_PROMPT_TEXT
     assert fit_brief(lambda most: PromptText("记" * most, [], []), settings, 800).tokens <= 100
 
 
@@ -238,7 +238,7 @@ def test_reasons_of_what_is_not_shown() -> None:
     ]
     assert refused(180, scored(1, 1.0)) == ["no room in the session's budget"]
     assert refused(0, scored(1, 0.9), most=100) == ["no room in hooks.max_characters"]
-    assert size(NOTHING) == 0
+    assert size(NO_PROMPT_TEXT) == 0
 
 
 def test_what_is_told_beside_a_surer_memory_is_told_with_it_alone() -> None:

@@ -25,7 +25,7 @@ from tests.api.shared_desks import TEAM, VARIABLE, caught_up, daemon_of
 from tests.hooks.test_exchange_queue import turn
 from tests.jobs.factories import CountingIds, HandClock
 from tests.jobs.test_attendant import Toy
-from tests.jobs.test_follow import WITHIN_S, Daemon, daemon, until
+from tests.jobs.test_catch_up import WITHIN_S, Daemon, daemon, until
 from tests.store.pg_server import running
 
 

@@ -20,7 +20,7 @@ import msgspec
 from mnemond.config.settings import Config
 from mnemond.config.writing import CommitmentSettings, Gate
 from mnemond.extract.acceptance import adds_nothing, names_in, no_name, unfit
-from mnemond.extract.account import stems
+from mnemond.extract.coverage import stems
 from mnemond.extract.orders import is_order
 from mnemond.index.snapshot import Snapshot
 from mnemond.llm.reader import Schema, items_of

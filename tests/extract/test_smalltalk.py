@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from mnemond.extract.talk import is_about_talk, is_of_the_moment, tells_of_own_work, without_speaker
+from mnemond.extract.smalltalk import is_about_talk, is_of_the_moment, tells_of_own_work, without_speaker
 from tests.tables import each_row
 
 

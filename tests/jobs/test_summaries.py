@@ -16,10 +16,10 @@ from mnemond.api.requests import one_active
 from mnemond.config.settings import config_from
 from mnemond.errors import INTERNAL, MnemonError
 from mnemond.jobs.consolidate import Consolidate
-from mnemond.jobs.derived import Summaries
 from mnemond.jobs.extract import ExtractionContext
 from mnemond.jobs.job import Done
 from mnemond.jobs.resolve import ModelDeps
+from mnemond.jobs.summaries import Summaries
 from mnemond.memory.summaries import Summarize, propose_summarize, summary_text
 from mnemond.memory.write import WriteContext, write_rules
 from mnemond.model.changes import AddInsight, PutInsight, RetireInsight

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import Cue, Insight
-from mnemond.recall.missing import MOST_LOST, OF_KIND, OF_NOUN, READ, Doubt, doubt
+from mnemond.recall.unanswered import MOST_LOST, OF_KIND, OF_NOUN, READ, Doubt, doubt
 from mnemond.text import caches
 from tests.index.worlds import built, insight
 from tests.recall.recall_world import ask

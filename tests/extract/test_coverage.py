@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.extract.account import (
+from mnemond.extract.coverage import (
     MAX_CHARACTERS,
     MAX_SHOWN,
     SHOWN_LENGTH,

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from mnemond.extract.account import stems
+from mnemond.extract.coverage import stems
 from mnemond.text.contrast import numbers
 from mnemond.text.quality import courtesy_tokens
 from mnemond.text.resources import on_first_use, read, regex
@@ -19,7 +19,7 @@ MIN_STEMS: Final = 3
 """Content words of a sentence that may state something; a number counts for two, so that "it has 32 GB" does."""
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _SmalltalkWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """data/talk.toml"""
 
     moment: tuple[str, ...]
@@ -30,7 +30,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     success: tuple[str, ...]
 
 
-_words: Final = on_first_use(lambda: read("talk", _Words))
+_words: Final = on_first_use(lambda: read("talk", _SmalltalkWords))
 _courtesies: Final = on_first_use(lambda: frozenset(stems(courtesy_tokens())))
 
 

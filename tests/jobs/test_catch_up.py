@@ -13,8 +13,8 @@ import trio
 
 from benchmarks.pg_server import PgServer
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
-from mnemond.jobs import follow
-from mnemond.jobs.follow import Followers
+from mnemond.jobs import catch_up
+from mnemond.jobs.catch_up import Followers
 from mnemond.store.operation_log import Operation
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.shared_log import Cursor, Listener, LostConnectionError, SharedLog
@@ -98,7 +98,7 @@ async def daemon(home: Path, dsn: str) -> AsyncIterator[Daemon]:
 async def test_after_a_cut_it_connects_again_and_reads_what_it_missed(
     server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow, "PAUSES_S", (0.01,))
+    monkeypatch.setattr(catch_up, "PAUSES_S", (0.01,))
     proxy = CuttingProxy(server.home)
     async with daemon(tmp_path / "a", server.dsn) as a, daemon(tmp_path / "b", proxy.dsn) as b:
         here, there = await a.share("cut"), await b.share("cut")
@@ -120,7 +120,7 @@ async def test_after_a_cut_it_connects_again_and_reads_what_it_missed(
 
 
 async def test_lost_news_are_made_up_for(server: PgServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follow, "CHECK_S", 0.05)
+    monkeypatch.setattr(catch_up, "CHECK_S", 0.05)
     async with daemon(tmp_path / "a", server.dsn) as a, daemon(tmp_path / "b", server.dsn) as b:
         here, _ = await a.share("lost"), await b.share("lost")
         await here.write(remember(1))
@@ -198,7 +198,7 @@ async def test_a_listener_that_nothing_waits_for_any_more_is_closed(late: bool) 
             return Late()
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(follow._connected, Slow())  # type: ignore[arg-type]
+        nursery.start_soon(catch_up._connected, Slow())  # type: ignore[arg-type]
         if late:
             await trio.to_thread.run_sync(begun.wait)
             nursery.cancel_scope.cancel()
