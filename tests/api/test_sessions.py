@@ -135,16 +135,6 @@ async def test_a_preview_of_a_store_that_is_not_there_and_of_a_relative_director
         assert caught.value.kind is INVALID_PARAMS
 
 
-async def test_nothing_is_noted_of_a_store_that_was_closed_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with desk(tmp_path) as over:
-        await known(over)
-        monkeypatch.setattr(over.daemon.open_stores, "warm", lambda _: None)
-        assert PORT in await over.asks(WHERE)
-        assert over.daemon.uses._waiting == {}
-
-
 # ---------------------------------------------------------------- feedback
 
 

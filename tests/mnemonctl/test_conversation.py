@@ -334,7 +334,7 @@ def test_a_daemon_that_is_not_older_is_never_touched(tmp_path: Path) -> None:
 
 def test_a_daemon_is_replaced_once_a_minute_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    monkeypatch.setattr(daemon, "stop", lambda _: calls.append("stop"))
+    monkeypatch.setattr(daemon, "end", lambda _: calls.append("stop"))
     monkeypatch.setattr(daemon, "check", lambda _: calls.append("check"))
     monkeypatch.setattr(daemon, "spawn", lambda *_: daemon.Running(8, "0.1.0", 1))
     with fake_daemon(tmp_path, lambda _: hello(outdated=True)):

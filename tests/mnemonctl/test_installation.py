@@ -81,7 +81,7 @@ def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     found = Recorder(tmp_path / "units")
     monkeypatch.setattr(service, "platform_supervisor", lambda _: found)
     monkeypatch.setattr(daemon, "check", lambda _: None)
-    monkeypatch.setattr(daemon, "stop", lambda _: found.asked.append("stop the other"))
+    monkeypatch.setattr(daemon, "end", lambda _: found.asked.append("stop the other"))
     return found
 
 
