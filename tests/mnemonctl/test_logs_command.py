@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import posix
 import signal
 import subprocess
 import sys
@@ -19,12 +20,13 @@ from hypothesis import strategies as st
 
 import mnemonctl
 from mnemonctl import logs
+from mnemonctl.fast import OutputError
 from mnemonctl.logs import LogEntry, of_file, of_journal
 from mnemonctl.service import platform_supervisor
 from mnemond.cli.admin import LogsOptions
 from mnemond.cli.grammar import Output
 from mnemond.cli.output import Style
-from mnemond.errors import DATA_DIR, NOT_FOUND, MnemonError
+from mnemond.errors import DATA_DIR, NOT_FOUND
 from tests.cli.test_terminal import unsafe_left
 from tests.tables import each_row
 
@@ -143,7 +145,7 @@ def test_a_reader_that_leaves_ends_it(home: Path, monkeypatch: pytest.MonkeyPatc
     reading, writing = os.pipe()
     os.close(reading)
     with monkeypatch.context() as patch:
-        patch.setattr(os, "write", lambda _, data: os.writev(writing, [data]))
+        patch.setattr(posix, "write", lambda _, data: os.writev(writing, [data]))
         assert logs.run(home, LogsOptions(follow=True), Output("json")) == 0
     os.close(writing)
 
@@ -154,8 +156,8 @@ def test_an_answer_that_cannot_be_written_is_no_success(home: Path, monkeypatch:
     def full(_descriptor: int, _data: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "write", full)
-    with pytest.raises(MnemonError, match="No space left on device"):
+    monkeypatch.setattr(posix, "write", full)
+    with pytest.raises(OutputError, match="No space left on device"):
         logs.run(home, LogsOptions(), Output("json"))
 
 
