@@ -524,10 +524,8 @@ def unquote(reply: bytes, start: int, end: int) -> bytes:
 
 def write_part(data: bytes) -> None:
     """Write a part of the output. Raises OutputError, and BrokenPipeError if its reader has left: no more is wanted."""
-    view = memoryview(data)
     try:
-        while view:
-            view = view[posix.write(1, view) :]
+        _write_all(1, data)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -539,13 +537,18 @@ def write(descriptor: int, data: bytes) -> None:
 
     Raises OutputError if standard output fails otherwise.
     """
+    try:
+        _write_all(descriptor, data)
+    except OSError as error:
+        if descriptor == 1 and error.errno != _PIPE_CLOSED:
+            raise OutputError(error.strerror) from None
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    """Write everything, also where the descriptor does not wait. Raises OSError."""
     view = memoryview(data)
     while view:
         try:
             view = view[posix.write(descriptor, view) :]
         except BlockingIOError:
             posix.set_blocking(descriptor, True)
-        except OSError as error:
-            if descriptor == 1 and error.errno != _PIPE_CLOSED:
-                raise OutputError(error.strerror) from None
-            return
