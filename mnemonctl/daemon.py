@@ -223,7 +223,7 @@ def stop(directory: Path) -> int | None:
     if not directory.is_dir():
         return None
     with ExitStack() as held:
-        if unwritable(directory) is None:  # else nobody starts one in it
+        if unwritable(directory) is None:  # in a directory that cannot be written no daemon starts
             held.enter_context(starting(directory, START_S + STOP_S))
         return end(directory)
 

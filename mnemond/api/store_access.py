@@ -43,7 +43,7 @@ class Threads(NamedTuple):
 
 
 class Hold:
-    """Exists for as long as somebody has an OpenStore with it."""
+    """Marks a store as used for as long as an OpenStore refers to it."""
 
     __slots__ = ("__weakref__",)
 
@@ -191,12 +191,12 @@ class OpenStores:
         return warm
 
     async def open_for_job(self, name: str) -> None:
-        """Open a store that nobody asked for: it is the first to be closed. Raises MnemonError."""
+        """Open a store for its jobs: no request uses it, so that it is closed first. Raises MnemonError."""
         await self.open(name)
         self._warm.move_to_end(name, last=False)
 
     def unused(self) -> Iterator[str]:
-        """Yield the names of the open stores that nobody uses, the one least recently used first."""
+        """Yield the names of the open stores that are not in use, the one least recently used first."""
         for store in self._stores.open_stores():
             loading = self._loading.get(store.name)
             if store.name not in self._warm and not (loading and loading.locked()):

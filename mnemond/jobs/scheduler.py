@@ -90,8 +90,8 @@ class Entry:
 
 
 CLOSED_S: Final = 3_600.0
-"""Seconds for which a store stays closed, although jobs are due that come by their intervals: some come every minute,
-and find nothing to do in a store that nobody uses."""
+"""Seconds for which a store stays closed although jobs that run at intervals are due: some run every minute, and find
+nothing to do in an unused store."""
 
 OPEN_AGAIN_S: Final = 60.0
 """Seconds until opening a store for its jobs is tried again."""

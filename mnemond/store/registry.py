@@ -213,7 +213,7 @@ class StoreRegistry:
         """Stores that are being opened or closed."""
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self.unused: Callable[[], Iterator[str]] = lambda: iter(())
-        """Yields the names of open stores that nobody uses, the one least recently used first."""
+        """Yields the names of open stores that are not in use, the one least recently used first."""
         self.on_closed: list[Callable[[str], None]] = []
         """Called with the name of a store that is about to be closed while the daemon runs on."""
         self.on_exclusive: list[Callable[[str], None]] = []
@@ -361,7 +361,7 @@ class StoreRegistry:
         return sound
 
     async def _close_unused(self) -> bool:
-        """Close the store that was used least recently of those that nobody uses; return False if there is none."""
+        """Close the least recently used store of those that are not in use; return False if there is none."""
         for name in self.unused():
             lock, store = self._opening[name].lock, self._stores[name]
             if lock.locked() or not store.may_rest:
